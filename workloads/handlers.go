@@ -23,42 +23,44 @@ const (
 	KeyEntry   = "entry_handler"
 )
 
-// Handlers lists the functions of every image that are made for probes.
-func Handlers() []Handler {
-	const kprobe, kretprobe, jprobe = "kprobe", "kretprobe", "jprobe"
-	return []Handler{
-		{Key: KeyPre, Kind: kprobe, Short: "empty", Name: "handler_empty", Text: "returns"},
-		{Key: KeyPre, Kind: kprobe, Short: "count", Name: "handler_count", Text: "adds to a counter of the CPU"},
-		{Key: KeyPre, Kind: kprobe, Short: "shared_count", Name: "handler_shared_count", Text: "adds to one counter of all CPUs"},
-		{Key: KeyPre, Kind: kprobe, Short: "work", Name: "handler_work", Text: "computes for some hundred cycles"},
-		{Key: KeyPre, Kind: kprobe, Short: "faulting", Name: "handler_faulting", Text: "reads where no memory is"},
-		{Key: KeyPost, Kind: kprobe, Short: "empty", Name: "post_empty", Text: "returns"},
-		{Key: KeyPost, Kind: kprobe, Short: "count", Name: "post_count", Text: "adds to a counter of the CPU"},
-		{Key: KeyFault, Kind: kprobe, Short: "count", Name: "fault_count", Text: "adds to a counter of the CPU and leaves the fault to the kernel"},
-		{Key: KeyHandler, Kind: kretprobe, Short: "empty", Name: "ret_empty", Text: "returns"},
-		{Key: KeyHandler, Kind: kretprobe, Short: "count", Name: "ret_count", Text: "adds to a counter of the CPU, and keeps the value"},
-		{Key: KeyHandler, Kind: kretprobe, Short: "shared_count", Name: "ret_shared_count", Text: "adds to one counter of all CPUs"},
-		{Key: KeyHandler, Kind: kretprobe, Short: "work", Name: "ret_work", Text: "computes for some hundred cycles"},
-		{Key: KeyEntry, Kind: kretprobe, Short: "empty", Name: "entry_empty", Text: "returns"},
-		{Key: KeyEntry, Kind: kretprobe, Short: "argument", Name: "entry_argument", Text: "keeps the first argument in the private data", Data: true},
-		{Key: KeyEntry, Kind: kretprobe, Short: "veto", Name: "entry_veto", Text: "refuses: the return is not seen"},
-		{Key: KeyHandler, Kind: jprobe, Short: "empty", Name: "jprobe_empty", Text: "returns"},
-		{Key: KeyHandler, Kind: jprobe, Short: "count", Name: "jprobe_count", Text: "adds to a counter of the CPU"},
-	}
+// Kinds of probes that have handlers.
+const kprobe, kretprobe, jprobe = "kprobe", "kretprobe", "jprobe"
+
+// handlers is a table, which nothing changes: every planned point looks several of them up.
+var handlers = [...]Handler{
+	{Key: KeyPre, Kind: kprobe, Short: "empty", Name: "handler_empty", Text: "returns"},
+	{Key: KeyPre, Kind: kprobe, Short: "count", Name: "handler_count", Text: "adds to a counter of the CPU"},
+	{Key: KeyPre, Kind: kprobe, Short: "shared_count", Name: "handler_shared_count", Text: "adds to one counter of all CPUs"},
+	{Key: KeyPre, Kind: kprobe, Short: "work", Name: "handler_work", Text: "computes for some hundred cycles"},
+	{Key: KeyPre, Kind: kprobe, Short: "faulting", Name: "handler_faulting", Text: "reads where no memory is"},
+	{Key: KeyPost, Kind: kprobe, Short: "empty", Name: "post_empty", Text: "returns"},
+	{Key: KeyPost, Kind: kprobe, Short: "count", Name: "post_count", Text: "adds to a counter of the CPU"},
+	{Key: KeyFault, Kind: kprobe, Short: "count", Name: "fault_count", Text: "adds to a counter of the CPU and leaves the fault to the kernel"},
+	{Key: KeyHandler, Kind: kretprobe, Short: "empty", Name: "ret_empty", Text: "returns"},
+	{Key: KeyHandler, Kind: kretprobe, Short: "count", Name: "ret_count", Text: "adds to a counter of the CPU, and keeps the value"},
+	{Key: KeyHandler, Kind: kretprobe, Short: "shared_count", Name: "ret_shared_count", Text: "adds to one counter of all CPUs"},
+	{Key: KeyHandler, Kind: kretprobe, Short: "work", Name: "ret_work", Text: "computes for some hundred cycles"},
+	{Key: KeyEntry, Kind: kretprobe, Short: "empty", Name: "entry_empty", Text: "returns"},
+	{Key: KeyEntry, Kind: kretprobe, Short: "argument", Name: "entry_argument", Text: "keeps the first argument in the private data", Data: true},
+	{Key: KeyEntry, Kind: kretprobe, Short: "veto", Name: "entry_veto", Text: "refuses: the return is not seen"},
+	{Key: KeyHandler, Kind: jprobe, Short: "empty", Name: "jprobe_empty", Text: "returns"},
+	{Key: KeyHandler, Kind: jprobe, Short: "count", Name: "jprobe_count", Text: "adds to a counter of the CPU"},
 }
+
+// Handlers lists the functions of every image that are made for probes.
+func Handlers() []Handler { return slices.Clone(handlers[:]) }
 
 // HandlerNamed returns the listed handler that a word stands for under a key of a probe of some kind:
 // its short name, or the guest symbol. A kprobe's KeyHandler is its pre-handler.
 func HandlerNamed(kind, key, word string) (Handler, bool) {
-	if kind == "kprobe" && key == KeyHandler {
+	if kind == kprobe && key == KeyHandler {
 		key = KeyPre
 	}
-	all := Handlers()
-	i := slices.IndexFunc(all, func(h Handler) bool {
+	i := slices.IndexFunc(handlers[:], func(h Handler) bool {
 		return h.Kind == kind && h.Key == key && (h.Short == word || h.Name == word)
 	})
 	if i < 0 {
 		return Handler{}, false
 	}
-	return all[i], true
+	return handlers[i], true
 }

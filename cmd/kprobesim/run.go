@@ -42,7 +42,7 @@ A second one ends the program at once. A guest that loops is ended by --point-li
 			return fail(exitUsage, fmt.Errorf("--format %s: known are csv and %s", *format, reports.FormatParquet))
 		}
 		a.parquet = *format == reports.FormatParquet
-		plans, err := a.plans(args, settings())
+		plans, err := sharing.plans(args, settings())
 		if err != nil {
 			return err
 		}

@@ -31,8 +31,28 @@ var apart = []string{"shard", "out", "workers", "fresh", "point-limit", "host-li
 // shardFlag adds the option --shard to a command whose results stand below out.
 func (a *app) shardFlag(c *cobra.Command, out *string) *sharing {
 	s := &sharing{app: a, cmd: c, out: out}
-	c.Flags().StringVar(&s.text, "shard", "", "do part I of N alone, as I/N, and keep it below --out for `kprobesim merge`")
+	c.Flags().Var(s, "shard", "do part I of N alone, as I/N, and keep it below --out for `kprobesim merge`")
 	return s
+}
+
+// String, Set and Type make the option's value.
+func (s *sharing) String() string { return s.text }
+
+// Type names the value in help.
+func (s *sharing) Type() string { return "string" }
+
+// Set reads the value.
+func (s *sharing) Set(text string) (err error) {
+	s.text = text
+	s.shard, err = keeping.ParseShard(text)
+	return err
+}
+
+// plans reads the experiments of a command, of a large sweep the part that belongs to the shard.
+func (s *sharing) plans(names, sets []string) ([]*schema.Plan, error) {
+	s.app.loader.Share = s.shard.Combinations
+	defer func() { s.app.loader.Share = nil }()
+	return s.app.plans(names, sets)
 }
 
 // open returns the store of a command that has read inputs, nil where nothing is kept. A command that runs for a merge has the
@@ -40,11 +60,6 @@ func (a *app) shardFlag(c *cobra.Command, out *string) *sharing {
 func (s *sharing) open(fresh bool, args []string, inputs []outdir.Input) (*keeping.Store, error) {
 	store := s.app.merged
 	var err error
-	if s.text != "" {
-		if s.shard, err = keeping.ParseShard(s.text); err != nil {
-			return nil, fail(exitUsage, fmt.Errorf("--shard %w", err))
-		}
-	}
 	if store == nil {
 		if store, err = s.app.store(*s.out, fresh, s.shard); store == nil || err != nil {
 			return nil, fail(exitFailed, err)

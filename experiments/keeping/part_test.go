@@ -3,6 +3,7 @@ package keeping
 import (
 	"crypto/sha256"
 	"slices"
+	"strconv"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -49,6 +50,31 @@ func TestPart(t *testing.T) {
 	}
 	if len(Shard{}.Part(pieces)) != len(pieces) {
 		t.Error("the whole is not all")
+	}
+}
+
+// Combinations of a large sweep are each in one shard, the same number in all of them.
+func TestCombinations(t *testing.T) {
+	texts := make([]string, 3*manyCombinations+1)
+	for i := range texts {
+		texts[i] = "/seed=" + strconv.Itoa(i)
+	}
+	var all []int
+	for i := 1; i <= 3; i++ {
+		mine := Shard{i, 3}.Combinations(texts)
+		if len(mine) < manyCombinations || len(mine) > manyCombinations+1 {
+			t.Errorf("shard %d has %d of %d", i, len(mine), len(texts))
+		}
+		all = append(all, mine...)
+	}
+	slices.Sort(all)
+	if len(slices.Compact(all)) != len(texts) {
+		t.Errorf("all shards have %d", len(all))
+	}
+	for _, s := range []Shard{{}, {1, 4}} {
+		if mine := s.Combinations(texts); mine != nil {
+			t.Errorf("shard %v of a smaller sweep: %v", s, mine)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package keeping
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"math/bits"
 	"regexp"
@@ -67,8 +68,28 @@ func (s Shard) Part(pieces []Load) (mine []int) {
 	return mine
 }
 
+// manyCombinations is the number of combinations of a sweep for each shard from which on they are dealt out by number. Their
+// costs then differ less between shards than from the prediction, and a shard need not plan the combinations of others.
+const manyCombinations = 32
+
+// Combinations lists the combinations of a large sweep that belong to the shard, by the hashes of their texts, and returns nil
+// for a smaller one.
+func (s Shard) Combinations(texts []string) []int {
+	if s.Whole() || len(texts)/s.N < manyCombinations {
+		return nil
+	}
+	pieces := make([]Load, len(texts))
+	for i, text := range texts {
+		pieces[i].Key = sha256.Sum256([]byte(text))
+	}
+	return s.Part(pieces)
+}
+
 // Part returns a plan with the points that belong to a shard.
 func (s *Store) Part(shard Shard, p *schema.Plan) *schema.Plan {
+	if p.Parted {
+		return p
+	}
 	pieces, costs := make([]Load, len(p.Points)), Shipped()
 	for i := range p.Points {
 		pieces[i] = Load{s.keys.Of(&p.Points[i]), int64(costs.Expect(&p.Points[i]))}

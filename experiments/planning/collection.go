@@ -90,7 +90,7 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 		p.errs.Add(pos, "collect: %s collects experiments itself: name those", name)
 		return
 	}
-	one := &planner{l: p.l, plan: &schema.Plan{File: root.Pos.File}}
+	one := &planner{l: p.l, plan: &schema.Plan{File: root.Pos.File}, collected: true}
 	one.expand(root, settings)
 	p.errs = append(p.errs, one.errs...)
 	if one.plan.Kind != schema.KindOverhead && len(one.errs) == 0 {

@@ -68,6 +68,9 @@ type Loader struct {
 	Stdin   io.Reader // the experiment "-", or nil
 	// Tell, if set, is told how many combinations of a sweep are planned, of how many; at last of all of them.
 	Tell func(experiment string, done, of int)
+	// Share, if set, is given the texts of all combinations of a sweep and returns those to plan: nil for all, because it parts
+	// the points instead. A collection is not asked for.
+	Share func(texts []string) []int
 
 	wholes  map[string]whole     // documents with their bases
 	layers  map[string]*doc.Node // experiments by their file, with those that they are based on

@@ -19,6 +19,7 @@ type measured struct {
 	e       *schema.Experiment
 	machine *machines.Machine
 	point   *schema.Point // kernel as it is booted
+	same    map[*machines.Machine]bool
 }
 
 // claim says what a point may claim: the role of its figures, and by what it differs from the setup
@@ -89,7 +90,7 @@ func (p *planner) reference(root *doc.Node) *measured {
 	inputs := slices.Clone(p.l.inputs)
 	defer func() { p.l.inputs = inputs }()
 	var errs doc.Errors
-	ref := &measured{root: root, e: readExperiment(root, &errs)}
+	ref := &measured{root: root, e: readExperiment(root, &errs), same: map[*machines.Machine]bool{}}
 	if len(errs) > 0 {
 		return nil
 	}
@@ -206,12 +207,12 @@ func flat(n *doc.Node) string {
 func (ref *measured) numbers(pt *schema.Point, settings []doc.Setting) (hardware, model []string) {
 	is, was := pt.Machine, ref.machine
 	if is.File != was.File || is.Name != was.Name {
-		if !sameMachine(is, was) {
+		if !ref.is(is) {
 			return []string{fmt.Sprintf("the machine is %s, not %s", is.Name, was.Name)}, nil
 		}
 		return nil, nil
 	}
-	if sameMachine(is, was) {
+	if ref.is(is) {
 		return nil, nil
 	}
 	for _, s := range settings {
@@ -231,6 +232,16 @@ func (ref *measured) numbers(pt *schema.Point, settings []doc.Setting) (hardware
 		}
 	}
 	return hardware, model
+}
+
+// is compares a machine with that of the figures, once for all points that have it.
+func (ref *measured) is(m *machines.Machine) bool {
+	same, known := ref.same[m]
+	if !known {
+		same = sameMachine(m, ref.machine)
+		ref.same[m] = same
+	}
+	return same
 }
 
 // sameMachine compares what two descriptions cost, whatever they are called.

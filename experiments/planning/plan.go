@@ -33,6 +33,8 @@ type planner struct {
 	plan *schema.Plan
 	runs int // points times replicates, up to the first one that is too many
 
+	collected bool // the experiment is one of a collection
+
 	machines   map[string]*machines.Machine // by name and settings
 	pristine   *doc.Node                    // the file that is planned, without settings
 	references map[*doc.Node]*measured
@@ -84,14 +86,14 @@ func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 	axes := slices.DeleteFunc(readSweep(root, &p.errs), func(a axis) bool {
 		return slices.ContainsFunc(settings, func(s doc.Setting) bool { return slices.Equal(s.Path, a.path) })
 	})
-	combos := combinations(axes)
 	for _, a := range axes {
 		p.plan.Axes = append(p.plan.Axes, a.column())
 	}
+	combos := combinations(axes)
 	place := at(root, "sweep")
 	root.Fields = slices.DeleteFunc(root.Fields, func(f doc.Field) bool { return f.Key == "sweep" }) // each combination copies the rest
 	if combos <= mostPoints {
-		p.each(root, axes, combos, machine)
+		p.each(root, axes, p.chosen(axes, combos), machine)
 	}
 	if combos > mostPoints || p.runs > mostPoints {
 		p.errs.Add(place, "more than %d points; each combination of the sweep and each replicate of a point counts: use fewer, or split them among files with this one as base", mostPoints)
@@ -99,23 +101,43 @@ func (p *planner) expand(root *doc.Node, settings []doc.Setting) {
 }
 
 // each plans the points of each combination of the sweep, with the settings of the machine that all of them have.
-func (p *planner) each(root *doc.Node, axes []axis, combos int, machine []doc.Setting) {
+func (p *planner) each(root *doc.Node, axes []axis, combos []int, machine []doc.Setting) {
 	tell := p.l.Tell
 	if tell == nil {
 		tell = func(string, int, int) {}
 	}
 	name := documentName(root)
-	for i := range combos {
+	for n, i := range combos {
 		if p.runs > mostPoints || len(p.errs) > mostMistakes {
 			break
 		}
-		tell(name, i, combos)
+		tell(name, n, len(combos))
 		one, c := root.Clone(), combination(axes, i)
 		if settings, possible := p.combine(one, c); possible {
 			p.point(one, c, append(slices.Clone(machine), p.apply(one, settings)...))
 		}
 	}
-	tell(name, combos, combos)
+	tell(name, len(combos), len(combos))
+}
+
+// chosen lists the combinations to plan.
+func (p *planner) chosen(axes []axis, combos int) []int {
+	all := make([]int, combos)
+	for i := range all {
+		all[i] = i
+	}
+	if p.l.Share == nil || p.collected {
+		return all
+	}
+	texts := make([]string, combos)
+	for i := range texts {
+		texts[i] = suffix(combination(axes, i))
+	}
+	mine := p.l.Share(texts)
+	if p.plan.Parted = mine != nil; !p.plan.Parted {
+		return all
+	}
+	return mine
 }
 
 // apply puts settings into the document and returns those that are for the machine description.

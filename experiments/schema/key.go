@@ -1,12 +1,12 @@
 package schema
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 
 	"kprobesim/machines"
@@ -29,8 +29,7 @@ func (p *Point) key(program string, machine [sha256.Size]byte) [sha256.Size]byte
 	}
 	kernel := p.Kernel
 	kernel.Image = p.Image.Hash
-	h := sha256.New()
-	writeValue(h, reflect.ValueOf(struct {
+	return sha256.Sum256(appendValue(nil, reflect.ValueOf(struct {
 		Program, Kind, Target string
 		CPU                   [sha256.Size]byte
 		TimerHz               int64
@@ -48,8 +47,7 @@ func (p *Point) key(program string, machine [sha256.Size]byte) [sha256.Size]byte
 	}{
 		program, p.Kind, p.Target.Name, machine, p.Machine.TimerHz, kernel, p.Linux.key(), p.Workload, p.Crowd, modules, p.Writes, probe,
 		p.Seed, p.Replicate, p.Further, p.Budget,
-	}))
-	return [sha256.Size]byte(h.Sum(nil))
+	})))
 }
 
 // Keys makes the keys of many points. It hashes each machine once, which takes longer than all else of a point.
@@ -71,67 +69,57 @@ func (k *Keys) Of(p *Point) [sha256.Size]byte {
 
 // machineKey is the hash of all costs of a machine.
 func machineKey(m *machines.Machine) [sha256.Size]byte {
-	h := sha256.New()
-	writeValue(h, reflect.ValueOf(m.CPU))
-	return [sha256.Size]byte(h.Sum(nil))
+	return sha256.Sum256(appendValue(nil, reflect.ValueOf(m.CPU)))
 }
 
-// writeValue writes a value so that no two values are written alike: fields with their names, lists with their
+// appendValue appends a value so that no two values are written alike: fields with their names, lists with their
 // lengths, maps in the order of their keys. It panics on a function or a channel, which has no content.
-func writeValue(w io.Writer, v reflect.Value) {
+func appendValue(b []byte, v reflect.Value) []byte {
 	switch v.Kind() {
 	case reflect.Struct:
+		t := v.Type()
 		for i := range v.NumField() {
-			fmt.Fprintf(w, "%s{", v.Type().Field(i).Name)
-			writeValue(w, v.Field(i))
-			fmt.Fprint(w, "}")
+			b = append(append(b, t.Field(i).Name...), '{')
+			b = append(appendValue(b, v.Field(i)), '}')
 		}
 	case reflect.Slice, reflect.Array:
-		fmt.Fprintf(w, "%d[", v.Len())
+		b = append(strconv.AppendInt(b, int64(v.Len()), 10), '[')
 		for i := range v.Len() {
-			writeValue(w, v.Index(i))
+			b = appendValue(b, v.Index(i))
 		}
-		fmt.Fprint(w, "]")
+		b = append(b, ']')
 	case reflect.Map:
 		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(written(a), written(b)) })
-		fmt.Fprintf(w, "%d(", len(keys))
+		slices.SortFunc(keys, func(x, y reflect.Value) int { return bytes.Compare(appendValue(nil, x), appendValue(nil, y)) })
+		b = append(strconv.AppendInt(b, int64(len(keys)), 10), '(')
 		for _, k := range keys {
-			writeValue(w, k)
-			writeValue(w, v.MapIndex(k))
+			b = appendValue(appendValue(b, k), v.MapIndex(k))
 		}
-		fmt.Fprint(w, ")")
+		b = append(b, ')')
 	case reflect.Pointer, reflect.Interface:
-		fmt.Fprintf(w, "%t*", !v.IsNil())
+		b = append(strconv.AppendBool(b, !v.IsNil()), '*')
 		if !v.IsNil() {
-			writeValue(w, v.Elem())
+			b = appendValue(b, v.Elem())
 		}
 	default:
-		writePlain(w, v)
+		b = append(appendPlain(b, v), ',')
 	}
+	return b
 }
 
-// writePlain writes a value that has no parts.
-func writePlain(w io.Writer, v reflect.Value) {
+// appendPlain appends a value that has no parts.
+func appendPlain(b []byte, v reflect.Value) []byte {
 	switch {
 	case v.CanInt():
-		fmt.Fprintf(w, "%d,", v.Int())
+		return strconv.AppendInt(b, v.Int(), 10)
 	case v.CanUint():
-		fmt.Fprintf(w, "%d,", v.Uint())
+		return strconv.AppendUint(b, v.Uint(), 10)
 	case v.CanFloat():
-		fmt.Fprintf(w, "%x,", v.Float())
+		return strconv.AppendFloat(b, v.Float(), 'x', -1, 64)
 	case v.Kind() == reflect.Bool:
-		fmt.Fprintf(w, "%t,", v.Bool())
+		return strconv.AppendBool(b, v.Bool())
 	case v.Kind() == reflect.String:
-		fmt.Fprintf(w, "%d:%s,", v.Len(), v.String())
-	default:
-		panic(fmt.Sprintf("a %s is part of what a measurement follows from", v.Type()))
+		return append(append(strconv.AppendInt(b, int64(v.Len()), 10), ':'), v.String()...)
 	}
-}
-
-// written returns the text of writeValue, by which keys of any type have an order.
-func written(v reflect.Value) string {
-	var b strings.Builder
-	writeValue(&b, v)
-	return b.String()
+	panic(fmt.Sprintf("a %s is part of what a measurement follows from", v.Type()))
 }

@@ -23,6 +23,7 @@ type Plan struct {
 	Figures     []string
 	Seed        uint64
 	Points      []Point
+	Parted      bool           // Points belong to one shard
 	Collected   []string       // of a collection: the names of its experiments
 	Differences []Difference   // of a collection: what it reports beside the figures
 	Inputs      []outdir.Input // every file that was read, with its hash
