@@ -61,9 +61,17 @@ func writeHistory(dir string, merits []*history.Merit) error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{outdir.ManifestName: manifest, "history.csv": history.CSV(merits)}
+	values, err := history.CSV(merits)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{outdir.ManifestName: manifest, "history.csv": values}
 	for _, m := range merits {
-		drawn, err := figures.Render(m.Figure(), m.Experiment+"-"+m.Metric)
+		figure := m.Figure()
+		if len(figure.Series) == 0 {
+			continue
+		}
+		drawn, err := figures.Render(figure, m.Experiment+"-"+m.Metric)
 		if err != nil {
 			return fmt.Errorf("figure of %s, %s: %w", m.Experiment, m.Metric, err)
 		}

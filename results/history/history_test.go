@@ -1,16 +1,19 @@
 package history
 
 import (
+	"bytes"
+	"encoding/csv"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/figures"
+	"kprobesim/results/resultstest"
 )
 
 // TestLevels finds the steps of noisy values to a place or two, and none where there are none.
@@ -60,68 +63,71 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// revisions makes results of one experiment: of each revision the cycles of two points, the first of which moves.
-func revisions(t *testing.T, cycles ...int64) (all []Revision) {
-	for i, c := range cycles {
-		set := &results.Set{}
-		for probe, v := range map[string]int64{"k": c, "b": 400} {
-			value, err := results.Ratio(v, 1)
-			require.NoError(t, err)
-			p := results.Point{Experiment: "e", Machine: "m", ISA: "i386", Era: "2010", CPUs: 1, Probe: probe}
-			require.NoError(t, set.Add(
-				results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: value, Role: results.Measured},
-				results.Record{Point: p, Metric: "cycles_per_hit", Unit: "cycles", Value: value, Role: results.Simulated},
-				results.Record{Point: p, Metric: "hits", Unit: "hits", Value: value, Role: results.Simulated},
-			))
+// grown are the values of points over four revisions: each row is a point, and - a revision that lacks it.
+const grown = `
+e x/k    1000 1000 1100  550
+e x/b     400  400  400  400
+e x/r       0    5    5    5
+e x/gone  700  800    -    -
+e x/back  300    -    -  450
+e x/down  900  300  300  290
+e x/up     10   11   12   13
+e x/half  500  400  390  380
+f y/k     7.5  7.5  7.5 8.25
+`
+
+// revisions makes results of the points that are grown. Points of f have two replicates each.
+func revisions(t *testing.T) []Revision {
+	all := []Revision{
+		{Name: "runs, old", Set: &results.Set{}},
+		{Name: `the "fast" one`, Date: "2026-01-02", Set: &results.Set{}},
+		{Name: "r3", Date: "2026-01-03", Subject: "a change", Set: &results.Set{}},
+		{Name: "r4", Date: "2026-01-04", Subject: "another", Set: &results.Set{}},
+	}
+	for _, line := range strings.Split(strings.TrimSpace(grown), "\n") {
+		f := strings.Fields(line)
+		for i, cycles := range f[2:] {
+			if cycles == "-" {
+				continue
+			}
+			machine, probe, _ := strings.Cut(f[1], "/")
+			p := results.Point{Experiment: f[0], Machine: machine, ISA: "i386", Era: "2010", CPUs: 1, Seed: 3, Probe: probe}
+			for p.Replicate = range map[string]int{"e": 1, "f": 2}[f[0]] {
+				require.NoError(t, all[i].Set.Add(
+					results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "7"), Role: results.Measured},
+					results.Record{Point: p, Metric: "cycles_per_hit", Unit: "cycles", Value: resultstest.Value(t, cycles), Role: results.Simulated},
+					results.Record{Point: p, Metric: "hits", Unit: "hits", Value: resultstest.Value(t, "8"), Role: results.Simulated},
+				))
+			}
 		}
-		all = append(all, Revision{Name: fmt.Sprint("r", i), Date: fmt.Sprintf("2026-01-%02d", i+1), Subject: fmt.Sprint("change ", i), Set: set})
 	}
 	return all
 }
 
-// TestTable names the revision of each step, and not the revisions that moved nothing.
-func TestTable(t *testing.T) {
-	revs := revisions(t, 1000, 1000, 1100, 1100, 550)
+var update = flag.Bool("update", false, "write the golden file of this package again")
+
+// TestPages compares all that is shown of the revisions with a golden file: tables of steps, figures and values.
+func TestPages(t *testing.T) {
+	revs := revisions(t)
 	merits := Merits(revs, Gather(revs, nil))
-	if len(merits) != 1 {
-		t.Fatalf("%d figures of merit, want the first metric alone", len(merits))
+	var b bytes.Buffer
+	for _, m := range merits {
+		l := m.Figure()
+		fmt.Fprintf(&b, "%s\n%+v\n", m.Table().Text(), l.Frame)
+		for _, s := range l.Series {
+			fmt.Fprintf(&b, "%s: %.4g\n", s.Name, s.Points)
+		}
+		b.WriteString("\n")
+		_, err := figures.Render(l, "x")
+		require.NoError(t, err)
 	}
-	want := `e: cycles_per_hit
-
-                   points  largest  before   after
-since  date         moved   change  cycles  cycles  at
----------------------------------------------------------------------
-r2     2026-01-03       1    +10 %    1000    1100  k on m, i386 2010
-r4     2026-01-05       1    -50 %    1100     550  k on m, i386 2010
-
-5 revisions, from r0 (2026-01-01) to r4 (2026-01-05)
-1 of 2 points kept their level
-r2: change 2
-r4: change 4
-`
-	if got := merits[0].Table().Text(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	values, err := CSV(merits)
+	require.NoError(t, err)
+	resultstest.Golden(t, *update, "pages.txt", append(b.Bytes(), values...))
+	if rows, err := csv.NewReader(bytes.NewReader(values)).ReadAll(); err != nil || rows[1][0] != "runs, old" {
+		t.Errorf("history.csv is not read as it was written: %v", err)
 	}
-	lines := strings.Split(strings.TrimSpace(string(CSV(merits))), "\n")
-	if len(lines) != 1+2*5 || !slices.Contains(lines, "r2,2026-01-03,e,m,i386,2010,1,0,k,cycles_per_hit,cycles,1100,true") ||
-		!slices.Contains(lines, "r3,2026-01-04,e,m,i386,2010,1,0,k,cycles_per_hit,cycles,1100,false") {
-		t.Errorf("CSV:\n%s", strings.Join(lines, "\n"))
-	}
-	if _, err := figures.Render(merits[0].Figure(), "x"); err != nil {
-		t.Error(err)
-	}
-	if s := Gather(revs, []string{"hits", "cycles_per_hit"}); len(s) != 4 {
-		t.Errorf("%d series of two metrics and two points", len(s))
-	}
-}
-
-// TestAppearing follows a point that some revisions lack. Its step stands at the first revision that has the new level.
-func TestAppearing(t *testing.T) {
-	revs := revisions(t, 1000, 1000, 1000, 1200)
-	revs[0].Set, revs[2].Set = &results.Set{}, &results.Set{}
-	s := Gather(revs, nil)
-	i := slices.IndexFunc(s, func(s *Series) bool { return s.Point.Probe == "k" })
-	if got, want := s[i].Steps(), (Step{1, 3, 1000, 1200}); len(got) != 1 || got[0] != want {
-		t.Errorf("steps %v, want %v", got, want)
+	if s := Gather(revs, []string{"hits", "cycles_per_hit"}); len(s) != 2*9 {
+		t.Errorf("%d series of two metrics and nine points", len(s))
 	}
 }

@@ -66,7 +66,7 @@ func Gather(revisions []Revision, metrics []string) []*Series {
 			}
 			s := all[key{r.Point, r.Metric}]
 			if s == nil {
-				s = &Series{Point: r.Point, Metric: r.Metric, Unit: r.Unit, Noisy: revisions[i].Set.Replicated()}
+				s = &Series{Point: r.Point, Metric: r.Metric, Unit: r.Unit, Noisy: r.Spread.Of > 1}
 				all[key{r.Point, r.Metric}] = s
 				order = append(order, s)
 			}

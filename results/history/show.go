@@ -1,11 +1,14 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"kprobesim/results"
 	"kprobesim/results/compare"
@@ -106,9 +109,10 @@ func percent(v float64) string {
 const mostShown = 6
 
 // Figure draws the merit over the revisions, relative to its first value: the points that newer revisions have, those with
-// the largest steps first.
-func (m *Merit) Figure() figures.Figure {
-	shown := slices.Clone(m.Series)
+// the largest steps first. A point that began at
+// zero has no such change, so there may be no line at all.
+func (m *Merit) Figure() *figures.Lines {
+	shown := slices.DeleteFunc(slices.Clone(m.Series), func(s *Series) bool { return s.Values[0].IsZero() })
 	slices.SortStableFunc(shown, func(a, b *Series) int {
 		return cmp.Or(b.At[len(b.At)-1]-a.At[len(a.At)-1], cmp.Compare(b.largest(), a.largest()))
 	})
@@ -123,12 +127,10 @@ func (m *Merit) Figure() figures.Figure {
 		}
 	}
 	if n := len(m.Series) - len(shown); n > 0 {
-		l.Caption = append(l.Caption, fmt.Sprintf("Not drawn: %d points that older revisions had, or with smaller steps.", n))
+		l.Caption = append(l.Caption, fmt.Sprintf("Not drawn: %d points that older revisions had, that began at zero, or with smaller steps.", n))
 	}
 	for _, s := range shown {
-		if points := s.relative(); len(points) > 0 {
-			l.Series = append(l.Series, figures.LineSeries{Name: compare.PointName(s.Point), Points: points})
-		}
+		l.Series = append(l.Series, figures.LineSeries{Name: compare.PointName(s.Point), Points: s.relative()})
 	}
 	return l
 }
@@ -137,30 +139,31 @@ func (s *Series) stepsAt(revision int) bool {
 	return slices.ContainsFunc(s.Steps(), func(x Step) bool { return x.First == revision })
 }
 
-// relative are the values in percent of the first one, none if that is zero.
+// relative returns the changes of the values since the first one, in percent.
 func (s *Series) relative() (points []figures.XY) {
 	first := s.Values[0].Float()
-	if first == 0 {
-		return nil
-	}
 	for i, v := range s.Values {
 		points = append(points, figures.XY{X: float64(s.At[i] + 1), Y: (v.Float()/first - 1) * 100})
 	}
 	return points
 }
 
-// CSV returns all values of the merits in long form: a line for each revision that has a figure.
-func CSV(merits []*Merit) []byte {
-	var b []byte
-	b = fmt.Appendln(b, "revision,date,experiment,machine,isa,era,cpus,seed,probe,metric,unit,value,step")
+// CSV returns all values of the merits in long form: a line for each revision that has a figure. A revision's name may be any folder's,
+// so fields are quoted where they need it.
+func CSV(merits []*Merit) ([]byte, error) {
+	lines := [][]string{strings.Split("revision,date,experiment,machine,isa,era,cpus,seed,probe,metric,unit,value,step", ",")}
 	for _, m := range merits {
 		for _, s := range m.Series {
 			for i, v := range s.Values {
 				r, p := m.Revisions[s.At[i]], s.Point
-				b = fmt.Appendf(b, "%s,%s,%s,%s,%s,%s,%d,%d,%s,%s,%s,%s,%t\n", r.Name, r.Date, p.Experiment, p.Machine, p.ISA, p.Era,
-					p.CPUs, p.Seed, p.Probe, s.Metric, s.Unit, v, s.stepsAt(s.At[i]))
+				lines = append(lines, []string{
+					r.Name, r.Date, p.Experiment, p.Machine, p.ISA, p.Era, strconv.Itoa(p.CPUs),
+					fmt.Sprint(p.Seed), p.Probe, s.Metric, s.Unit, v.String(), strconv.FormatBool(s.stepsAt(s.At[i])),
+				})
 			}
 		}
 	}
-	return b
+	var b bytes.Buffer
+	err := csv.NewWriter(&b).WriteAll(lines)
+	return b.Bytes(), err
 }
