@@ -122,3 +122,12 @@ func TestDamagedDescriptors(t *testing.T) {
 		t.Errorf("entry: error %v", err)
 	}
 }
+
+// TestSplitName takes names apart as FullName puts them together.
+func TestSplitName(t *testing.T) {
+	for _, s := range []Symbol{{Name: "fn"}, {Name: "fn", Module: "mod"}} {
+		if module, name := SplitName((&Image{}).FullName(s)); module != s.Module || name != s.Name {
+			t.Errorf("%+v: %q, %q", s, module, name)
+		}
+	}
+}

@@ -212,6 +212,15 @@ func TestLoadErrors(t *testing.T) {
 			t.Errorf("%s: %q does not name the file and %q", c.name, err, c.want)
 		}
 	}
+	for bits, last := range map[int]uint64{32: 1<<32 - 1, 64: 1<<64 - 1} {
+		im := &Image{Bits: bits}
+		if err := im.addSegment(elf.ProgHeader{Vaddr: last, Paddr: last, Memsz: 1}, nil); err != nil {
+			t.Errorf("a segment that ends with the addresses of %d bits: %v", bits, err)
+		}
+		if err := im.addSegment(elf.ProgHeader{Vaddr: last, Paddr: last, Memsz: 2}, nil); err == nil {
+			t.Errorf("a segment that ends behind the addresses of %d bits is taken", bits)
+		}
+	}
 	top := change(func(e *imagetest.ELF) { e.Sections[4].Addr = -e.Sections[4].Size })
 	if _, err := Load("top.elf", top); err != nil {
 		t.Errorf("a section that ends with the address space: %v", err)

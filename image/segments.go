@@ -12,12 +12,7 @@ import (
 
 // maxAddr is the last address of an image with addresses of the given width. Checks subtract from
 // it, because a sum of address and size may wrap.
-func (im *Image) maxAddr() uint64 {
-	if im.Bits == 32 {
-		return 1<<32 - 1
-	}
-	return 1<<64 - 1
-}
+func (im *Image) maxAddr() uint64 { return ^uint64(0) >> (64 - im.Bits) }
 
 // loadSegments collects what is to be copied into guest memory. Relocation, which a dynamic loader
 // would do, is left out, so what asks for one is refused. The overlap check wants the order by

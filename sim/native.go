@@ -3,7 +3,8 @@ package sim
 import (
 	"fmt"
 	"iter"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"kprobesim/cpus"
@@ -125,7 +126,7 @@ func (m *Machine) checkNatives() error {
 	if missing == nil {
 		return nil
 	}
-	sort.Strings(missing)
+	slices.Sort(missing)
 	return fmt.Errorf("image %s: native functions that nothing provides: %s (bind them or remove them from the guest's section .native)",
 		m.image.Name, strings.Join(missing, ", "))
 }
@@ -218,12 +219,7 @@ func (m *Machine) resume(c *Call) {
 // release ends the coroutines that still wait when the machine stops. They end in order of their
 // stack pointers, because deferred functions of theirs could show an order.
 func (m *Machine) release() {
-	keys := make([]uint64, 0, len(m.pending))
-	for sp := range m.pending {
-		keys = append(keys, sp)
-	}
-	sort.Slice(keys, func(i, j int) bool { return keys[i] < keys[j] })
-	for _, sp := range keys {
+	for _, sp := range slices.Sorted(maps.Keys(m.pending)) {
 		m.pending[sp].run.stop()
 	}
 	for _, r := range m.resting {

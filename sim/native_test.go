@@ -3,24 +3,28 @@ package sim
 import (
 	"debug/elf"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
 	"kprobesim/image"
 	"kprobesim/image/imagetest"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
 // caller is a CPU that notes which function it is to call.
 type caller struct {
 	cpus.CPU
+	sp     uint64
 	called cpus.Entry
 	args   []uint64
 }
 
 func (c *caller) PC() uint64     { return 0x40 }
-func (c *caller) SP() uint64     { return 0x8000 }
+func (c *caller) SP() uint64     { return c.sp }
 func (c *caller) Arg(int) uint64 { return 0 }
+func (c *caller) Return(uint64)  {}
 
 func (c *caller) Translate(va uint64) (uint64, bool) {
 	return va - imagetest.Base, va >= imagetest.Base
@@ -28,7 +32,46 @@ func (c *caller) Translate(va uint64) (uint64, bool) {
 
 func (c *caller) Call(fn cpus.Entry, _, _ uint64, args ...uint64) uint64 {
 	c.called, c.args = fn, args
-	return c.SP()
+	return c.sp
+}
+
+// natives makes a machine that calls a native function at its CPU's address.
+func natives(t *testing.T, e *imagetest.ELF, p *caller, f Native) *Machine {
+	im, err := image.Load("test.elf", e.Build())
+	require.NoError(t, err)
+	m := &Machine{
+		cfg: Config{ISA: &cpus.ISA{Order: e.Order}}, image: im, mem: mmu.NewMemory(1 << 16),
+		cpus: []cpus.CPU{p}, natives: map[uint64]boundNative{0x40: {name: "call", f: f}}, pending: map[uint64]*Call{},
+	}
+	m.mem.Write(0, im.Segments[0].Data)
+	return m
+}
+
+// TestRelease ends calls that wait by their stack pointers, and coroutines that have no call.
+func TestRelease(t *testing.T) {
+	e := imagetest.Kernel()
+	e.Symbols = append(e.Symbols[:8:8], imagetest.Symbol{Name: returnSlot, Addr: imagetest.Base + 0x100, Type: elf.STT_FUNC, Section: ".native"})
+	var ended []uint64
+	p := &caller{}
+	m := natives(t, e, p, func(c *Call) uint64 {
+		if sp := p.sp; sp > 1 {
+			defer func() { ended = append(ended, sp) }()
+			_, _ = c.InvokeSym("inner") // it does not come back
+		}
+		return 0
+	})
+	for _, p.sp = range []uint64{7, 3, 9, 1, 4, 8, 2} {
+		m.native(0)
+	}
+	idle := m.coroutine()
+	m.resting = append(m.resting, idle)
+	m.release()
+	if !slices.Equal(ended, []uint64{2, 3, 4, 7, 8, 9}) || len(m.pending) > 0 || len(m.resting) > 0 {
+		t.Errorf("ended are %v; %d wait, %d rest", ended, len(m.pending), len(m.resting))
+	}
+	if _, more := idle.next(); more {
+		t.Error("a coroutine without a call goes on")
+	}
 }
 
 // TestCallByDescriptor has Go call a function whose symbol is that of a descriptor in memory.
@@ -41,17 +84,9 @@ func TestCallByDescriptor(t *testing.T) {
 		imagetest.Symbol{Name: returnSlot, Addr: imagetest.Base + 0x100, Type: elf.STT_FUNC, Section: ".native"},
 		imagetest.Symbol{Name: "function", Addr: opd, Type: elf.STT_FUNC, Section: ".opd"})
 	e.Data = map[int]uint64{0x200: imagetest.Base + 0x20, 0x208: toc}
-	im, err := image.Load("ppc64.elf", e.Build())
-	if err != nil {
-		t.Fatal(err)
-	}
 	call := func(c *Call) uint64 { _, err := c.InvokeSym("function", 7); t.Log(err); return 0 }
 	p := &caller{}
-	m := &Machine{
-		cfg: Config{ISA: &cpus.ISA{Order: binary.BigEndian}}, image: im, mem: mmu.NewMemory(1 << 16),
-		cpus: []cpus.CPU{p}, natives: map[uint64]boundNative{0x40: {name: "call", f: call}}, pending: map[uint64]*Call{},
-	}
-	m.mem.Write(0, im.Segments[0].Data)
+	m := natives(t, e, p, call)
 	m.native(0)
 	m.release()
 	if want := (cpus.Entry{PC: imagetest.Base + 0x20, TOC: toc}); p.called != want || len(p.args) != 1 || p.args[0] != 7 {

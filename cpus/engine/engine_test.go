@@ -2,7 +2,9 @@ package engine
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"runtime"
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
@@ -91,6 +93,38 @@ func TestWaysToRunAgree(t *testing.T) {
 			same(t, "in turns", whole, turns)
 			same(t, "with code forgotten", whole, forgetful)
 			same(t, "observed", whole, observed)
+		}
+	})
+}
+
+// steps keeps what an observer sees.
+type steps []cpus.Step
+
+func (o *steps) Step(s *cpus.Step) {
+	c := *s
+	c.Code = slices.Clone(s.Code)
+	*o = append(*o, c)
+}
+
+// TestLateObserver attaches an observer of the second CPU in the middle of a program: it sees what one sees that was there
+// from the beginning.
+func TestLateObserver(t *testing.T) {
+	models(t, func(t *testing.T, cfg *cpus.Config) {
+		code := program(rand.New(rand.NewPCG(1, 1)))
+		var all, late steps
+		for _, o := range []*steps{&all, &late} {
+			first := toyAt(t, cfg, code)
+			c := toyBeside(first.Memory, cfg, 1, first, nil)
+			c.R = first.R
+			if o == &all {
+				c.Observe(o)
+			}
+			c.Steps(300, soon)
+			c.Observe(o)
+			c.Run(soon)
+		}
+		if len(late) < 250 || late[0].CPU != 1 || !reflect.DeepEqual([]cpus.Step(all[300:]), []cpus.Step(late)) {
+			t.Errorf("late, %d steps are seen, the first is %+v; of %d steps the 300th is %+v", len(late), late[0], len(all), all[300])
 		}
 	})
 }

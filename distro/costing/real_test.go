@@ -61,6 +61,10 @@ func hits(t *testing.T, file string) {
 		if math.Round(c.Exceptions) != x.exceptions || math.Abs(sum-c.Cycles) > c.Cycles/100 || math.Abs(steps-c.Cycles) > c.Cycles/100 {
 			t.Errorf("%s: %v; the functions take %.1f cycles, the phases %.1f", x.mode, c, sum, steps)
 		}
+		hz := float64(cpustest.Config(isa).Hz)
+		if c.Instructions < c.Cycles/30 || c.Instructions > 3*c.Cycles || math.Abs(c.Micros*hz/1e6/c.Cycles-1) > 1e-9 {
+			t.Errorf("%s: %v: instructions or time do not fit the cycles at %g Hz", x.mode, c, hz)
+		}
 		if !named["event"] || named["step"] != (x.mode == "stepped" || x.mode == "emulated") || named["detour"] != (x.mode == "optimized") {
 			t.Errorf("%s: phases %v", x.mode, c.Phases)
 		}

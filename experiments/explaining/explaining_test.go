@@ -50,6 +50,28 @@ func TestKernelsAgree(t *testing.T) {
 	}
 }
 
+// TestRandom follows from its numbers: a function, one place in sixteen any byte, and else an instruction.
+func TestRandom(t *testing.T) {
+	k, err := Open("i386-2010", "")
+	require.NoError(t, err)
+	fn := k.functions[2]
+	starts, n := k.starts(fn), uint64(len(k.functions))
+	for _, x := range []struct {
+		numbers [3]uint64
+		want    uint64
+	}{
+		{[3]uint64{2, 0, 3}, fn.Start + 3},
+		{[3]uint64{2 + 3*n, 48, uint64(len(fn.Code)) + 1}, fn.Start + 1},
+		{[3]uint64{2, 15, 2}, starts[2]},
+		{[3]uint64{2 + n, 17, 1 + uint64(len(starts))}, starts[1]},
+	} {
+		i := -1
+		if got := k.Random(func() uint64 { i++; return x.numbers[i] }); got != x.want {
+			t.Errorf("%d: %#x, want %#x", x.numbers, got, x.want)
+		}
+	}
+}
+
 // TestCosts measures each mode of some kernels. A hit takes as many exceptions as the mode says, and one that takes
 // fewer is quicker.
 func TestCosts(t *testing.T) {
@@ -92,6 +114,14 @@ func TestCosts(t *testing.T) {
 			}
 			if got := int(math.Round(c.Exceptions)); got != v.Mode().Exceptions() || c.Cycles <= 0 || len(c.Phases) == 0 {
 				t.Errorf("%s: %s takes %+v, want %d exceptions", x.image, v.Mode(), c, v.Mode().Exceptions())
+			}
+			sum := 0.0
+			for _, p := range c.Phases {
+				sum += p.Cycles
+			}
+			us := c.Cycles / float64(k.point.Machine.CPU.Hz) * 1e6
+			if math.Abs(sum-c.Cycles) > 1e-6 || math.Abs(us-c.Micros) > 1e-9 || c.Instructions < c.Cycles/100 || c.Instructions > 3*c.Cycles {
+				t.Errorf("%s: %+v: phases, time or instructions do not fit the cycles", x.image, c)
 			}
 		}
 		if got := strings.Join(modes, " "); got != x.modes {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,9 @@ func TestKeptEqualsMeasured(t *testing.T) {
 			t.Errorf("%s: other measurement:\n%+v\n%+v", name, e, m)
 		}
 	}
+	if kept, _ := filepath.Glob(filepath.Join(out, keeping.Folder, "*")); len(kept) != 1 || filepath.Base(kept[0]) != "0123456789abcdef" {
+		t.Errorf("kept in %q, want a folder with the first 16 digits of the program", kept)
+	}
 }
 
 // TestKeySaysWhatCounts changes what a point follows from, one thing at a time, and what it does not.
@@ -85,7 +89,7 @@ func TestKeySaysWhatCounts(t *testing.T) {
 // opened is the store below out as another process finds it.
 func opened(t *testing.T, out string) *keeping.Store {
 	t.Helper()
-	s, err := keeping.New(out, "program", false)
+	s, err := keeping.New(out, strings.Repeat("0123456789abcdef", 4), false)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

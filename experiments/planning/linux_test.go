@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/distro"
 	"kprobesim/experiments/planning"
 	"kprobesim/image/linux/linuxtest"
 	"kprobesim/internal/require"
@@ -39,6 +40,9 @@ func TestLinuxKernel(t *testing.T) {
 		if got := filepath.Base(p.Points[0].Image.Name); got != want {
 			t.Errorf("%s: kernel %s, want %s", experiment, got, want)
 		}
+		if l := p.Points[0].Linux; l.CPUs != 1 || l.Memory != 192<<20 || l.Date != 1_700_000_000 || l.Command != distro.Command(1) {
+			t.Errorf("%s: without settings the kernel gets %d CPUs, %d bytes, date %d and %q", experiment, l.CPUs, l.Memory, l.Date, l.Command)
+		}
 		found := false
 		for _, in := range p.Inputs {
 			found = found || in.Kind == "kernel" && in.Name == want && in.Hash == p.Points[0].Image.Hash
@@ -48,6 +52,14 @@ func TestLinuxKernel(t *testing.T) {
 		}
 		if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "left out: f, e, k, o, rf, re, rk, ro, u, uk, ur, w, whose handler") {
 			t.Errorf("%s: notes %q", experiment, p.Notes)
+		}
+	}
+	for set, fits := range map[string]bool{
+		"cpus=0": false, "cpus=32": true, "cpus=33": false, "memory='64 MiB'": true, "memory='67108863'": false, "memory='3 GiB'": true,
+		"memory='3073 MiB'": false, "date=0": true, "date=-1": false, "date=4294967296": true, "date=4294967297": false,
+	} {
+		if _, err := planning.NewLoader().Plan("linux-probes", []string{"linux." + set}); (err == nil) != fits {
+			t.Errorf("linux.%s: %v", set, err)
 		}
 	}
 	p, err := planning.NewLoader().Plan("linux-probes", []string{"linux.kernel=" + filepath.Join(dir, "vmlinuz-6.1.0-9")})

@@ -1,6 +1,7 @@
 package sensitivity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -331,13 +332,7 @@ func (a *Analysis) Swing(e *Effect, row int) float64 {
 func (a *Analysis) Top(row, most int) []Effect {
 	out := slices.Clone(a.Effects)
 	slices.SortStableFunc(out, func(x, y Effect) int {
-		switch p, q := a.Swing(&x, row), a.Swing(&y, row); {
-		case p > q:
-			return -1
-		case p < q:
-			return 1
-		}
-		return 0
+		return cmp.Compare(a.Swing(&y, row), a.Swing(&x, row))
 	})
 	out = slices.DeleteFunc(out, func(e Effect) bool { return a.Swing(&e, row) < leastSwing })
 	return out[:min(most, len(out))]

@@ -54,6 +54,24 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestTop has the effects of a row by their size, equal ones in their order, without those that move less than the least.
+func TestTop(t *testing.T) {
+	moved := func(cycles int64) []*big.Rat { return []*big.Rat{big.NewRat(100000+cycles, 1)} }
+	a := &Analysis{base: moved(0)}
+	for _, m := range [][2]int64{{50, 0}, {0, -49}, {-100, 60}, {0, 100}, {300, -20}} {
+		a.Effects = append(a.Effects, Effect{AtLow: moved(m[0]), AtHigh: moved(m[1])})
+	}
+	for most, want := range map[int]string{2: "300 -100", 9: "300 -100 0 50"} {
+		var low []string
+		for _, e := range a.Top(0, most) {
+			low = append(low, new(big.Rat).Sub(e.AtLow[0], a.base[0]).RatString())
+		}
+		if got := strings.Join(low, " "); got != want {
+			t.Errorf("at most %d: %s, want %s", most, got, want)
+		}
+	}
+}
+
 // TestJoined moves issue and latency of a class that waits for everything together, and no others.
 func TestJoined(t *testing.T) {
 	param := func(path string) machines.Param {

@@ -1,6 +1,12 @@
 package linux
 
-import "testing"
+import (
+	"encoding/binary"
+	"testing"
+
+	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/require"
+)
 
 // sameTables finds the tables of a kernel by their shape that symbols say the places of.
 func sameTables(t *testing.T, file string, k *Kernel) {
@@ -11,6 +17,19 @@ func sameTables(t *testing.T, file string, k *Kernel) {
 		got, found := s.byShape(x.name, want.Entry)
 		if ok && (!found || got != want) {
 			t.Errorf("%s: table of %s: %x by its shape, %x by symbols", file, x.name, got, want)
+		}
+	}
+}
+
+// TestWordAt reads words of a kernel's width, and zero where it has none.
+func TestWordAt(t *testing.T) {
+	for bits, want := range map[int]uint64{32: 0x55667788, 64: 0x1122334455667788} {
+		code := binary.LittleEndian.AppendUint64(nil, 0x1122334455667788)
+		k, err := Read("kernel", linuxtest.Kernel{Bits: bits, Code: code}.ELF())
+		require.NoError(t, err)
+		at, _, _ := k.Image.Section(".text")
+		if s := newSearcher(k.Image); s.wordAt(at) != want || s.wordAt(1) != 0 {
+			t.Errorf("%d bits: %#x, and outside %#x; want %#x", bits, s.wordAt(at), s.wordAt(1), want)
 		}
 	}
 }

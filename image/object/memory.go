@@ -25,15 +25,9 @@ func (m *Module) Int(addr uint64) (uint32, bool) {
 
 // String reads a zero-terminated string; false where it does not end in the module.
 func (m *Module) String(addr uint64) (string, bool) {
-	if _, ok := m.at(addr, 1); !ok {
-		return "", false
-	}
-	b := m.Bytes[addr-m.Base:]
-	n := bytes.IndexByte(b, 0)
-	if n < 0 {
-		return "", false
-	}
-	return string(b[:n]), true
+	from := min(addr-m.Base, uint64(len(m.Bytes)))
+	text, _, ends := bytes.Cut(m.Bytes[from:], []byte{0})
+	return string(text), ends
 }
 
 // at returns n bytes at an address.

@@ -17,7 +17,7 @@ import (
 const everyTest = `.(Test|Fuzz|Example)\w*`
 
 // firstTests hold the outcomes of a package by sums and golden files. They take seconds and notice most, so they are asked first.
-const firstTests = `.(TestEffects|TestEverySetting|TestPages|TestTables|TestDamaged\w*|TestPaperTables|TestRegistrations?)`
+const firstTests = `.(TestEffects|TestEverySetting|TestEveryMove|TestPages|TestTables|TestDamaged\w*|TestPaperTables|TestRegistrations?)`
 
 // A trial asks tests of mutants.
 type trial struct {
