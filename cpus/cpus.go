@@ -338,7 +338,10 @@ type ISA struct {
 	// condition and its opposite under one name.
 	Fusible, Conditions []string
 	Events              []string // events that a machine description must price
-	Ports               []string // ports that a machine description must give an occupancy
+	// Spared has the events that a description need not price: each costs what another one before it does, or nothing
+	// where that is "".
+	Spared map[string]string
+	Ports  []string // ports that a machine description must give an occupancy
 	// Processor are the numbers that tell processors of the instruction set apart beside what they cost: a
 	// machine description must give them.
 	Processor []Number

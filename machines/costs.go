@@ -20,10 +20,15 @@ func (mr *machineReader) costs(r *doc.Reader) {
 	names := ports.Keys()
 	mr.each(ports, names, nil, mr.port)
 	var ties []tie
-	mr.each(r.Sub("event", true), mr.isa.Events, nil, func(s *doc.Reader, name string) {
+	mr.each(r.Sub("event", true), mr.isa.Events, mr.isa.Spared, func(s *doc.Reader, name string) {
 		c.Events[name] = mr.event(s, name, &ties)
 	})
 	mr.tie(ties)
+	for _, name := range mr.isa.Events {
+		if _, has := c.Events[name]; !has {
+			c.Events[name] = c.Events[mr.isa.Spared[name]]
+		}
+	}
 	mr.each(r.Sub("cost", true), mr.isa.Classes, mr.isa.Inherited, func(s *doc.Reader, name string) {
 		c.Classes[name] = mr.cost(s, names)
 	})
@@ -65,7 +70,8 @@ func (mr *machineReader) event(r *doc.Reader, name string, ties *[]tie) clock.Ti
 func (mr *machineReader) tie(ties []tie) {
 	events := mr.m.CPU.Events
 	for _, t := range ties {
-		if slices.ContainsFunc(ties, func(o tie) bool { return o.event == t.as }) {
+		_, has := events[t.as]
+		if !has || slices.ContainsFunc(ties, func(o tie) bool { return o.event == t.as }) {
 			t.r.Errorf("same_as", "%s has no number of its own: name an event that has cycles", t.as)
 			continue
 		}
@@ -80,7 +86,7 @@ func (mr *machineReader) each(g *doc.Reader, names []string, inherited map[strin
 	var missing []string
 	for _, name := range names {
 		if !g.Has(name) {
-			if inherited[name] == "" {
+			if _, spared := inherited[name]; !spared {
 				missing = append(missing, name)
 			}
 			continue

@@ -76,6 +76,24 @@ func TestUncertainty(t *testing.T) {
 	}
 }
 
+// TestSpared reads a description that leaves events out, and one that prices one of them.
+func TestSpared(t *testing.T) {
+	for own, want := range map[string]clock.Ticks{"": 100, "\nheir = { cycles = 7, source = \"book: 8\" }": 7} {
+		text := strings.Replace(made, "\n[cost]", own+"\n[cost]", 1)
+		root, err := doc.Parse("folder/made.toml", []byte(text))
+		require.NoError(t, err)
+		var errs doc.Errors
+		m := Read(root, []*cpus.ISA{{
+			Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap", "heir", "free"},
+			Ports: []string{"alu"}, Spared: map[string]string{"heir": "trap", "free": ""},
+		}}, &errs)
+		require.NoError(t, errs.Err())
+		if c := m.CPU; c.Events["heir"] != want*clock.PerCycle || c.Events["free"] != 0 {
+			t.Errorf("%q: %v", own, c.Events)
+		}
+	}
+}
+
 // TestCosts reads the keys of a class that only one cost model looks at.
 func TestCosts(t *testing.T) {
 	const slot = clock.PerCycle / 4

@@ -11,6 +11,7 @@ const (
 	inMatch   // a load found a store
 	inNumber  // a store does not follow the one before it
 	inNothing // an instruction that stores has stored nothing
+	inClass   // an instruction is priced as one of another class
 )
 
 // inputs bounds the inputs of a block.
@@ -165,6 +166,9 @@ func (c *Core) gather(n int) (placed uint64) {
 		if r.inOrder {
 			c.extra = 0
 		}
+	}
+	if c.repriced != 0 {
+		c.give(inClass, n-1, uint64(c.repriced))
 	}
 	return placed
 }

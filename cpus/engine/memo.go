@@ -267,7 +267,7 @@ func (c *Core) settle(n int) {
 	} else {
 		c.settleThroughput(n)
 	}
-	c.settled, c.outcome = n, 0
+	c.settled, c.outcome, c.repriced = n, 0, 0
 	if left != 0 || n != len(c.cur.ops) {
 		c.tidy(n)
 		return

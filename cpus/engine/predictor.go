@@ -118,6 +118,9 @@ func (p *predictor) Unwind() {
 	}
 }
 
+// ForgetTargets forgets the targets of indirect branches, as the barrier of an instruction set asks for.
+func (p *predictor) ForgetTargets() { clear(p.targets) }
+
 // Conditional is a conditional branch, by a distance from the instruction behind it when it is taken.
 func (c *Core) Conditional(taken bool, by uint64) {
 	switch {

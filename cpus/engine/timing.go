@@ -99,6 +99,7 @@ type timing struct {
 	fetched   ticks // the last window was fetched
 	lead      ticks // how far fetch may run ahead of issue
 	extra     ticks // time that a repeated instruction adds itself
+	repriced  uint8 // class of the block's last instruction where it is not the usual one, or zero
 
 	predictor
 }

@@ -126,6 +126,9 @@ func (c *CPU) writeAnswered(n uint32, v uint64) bool {
 		c.raiseCode(vecGP, 0)
 		return false
 	}
+	if n == msrPredCmd && v&1 != 0 {
+		c.ForgetTargets() // IBPB (SDM vol. 4, table 2-2)
+	}
 	r[0] = v
 	return true
 }

@@ -52,13 +52,25 @@ func (d *decoder) toSpecial(dst x86asm.Reg) bool {
 		}
 		d.exec = movToSeg
 	case dst >= x86asm.CR0 && dst <= x86asm.CR15:
-		in.aux, d.op.Class, d.exec = uint8(dst-x86asm.CR0), clToCR, movToCR
+		in.aux, d.exec = uint8(dst-x86asm.CR0), movToCR
+		d.op.Class = classToCR(in.aux)
 	case dst >= x86asm.DR0 && dst <= x86asm.DR7:
 		in.aux, d.op.Class, d.exec = uint8(dst-x86asm.DR0), clToDR, movToDR
 	default:
 		return false
 	}
 	return d.source(d.x.Args[1])
+}
+
+// classToCR is the class of a write to a control register.
+func classToCR(n uint8) uint8 {
+	switch n {
+	case 3:
+		return clToCR3
+	case 8:
+		return clToCR8
+	}
+	return clToCR
 }
 
 // fromSpecial binds a move from a segment, control or debug register. A selector goes to memory

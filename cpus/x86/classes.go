@@ -99,6 +99,20 @@ const (
 	clX87Control
 	clFlushLine
 	clUndefined
+	clClts
+	clToCR3
+	clToCR8
+	clVerw
+	clSysenter
+	clSysexit
+	clIretOuter
+	clRdmsrBase
+	clRdmsrDebugCtl
+	clRdmsrSpecCtrl
+	clWrmsrBase
+	clWrmsrDebugCtl
+	clWrmsrSpecCtrl
+	clWrmsrPredCmd
 	classes
 )
 
@@ -193,6 +207,28 @@ var classNames = [classes]string{
 	clX87Control:    "x87_control", // fninit, fldcw, fnstsw, ldmxcsr and the like
 	clFlushLine:     "flush_line",
 	clUndefined:     "undefined", // the instruction; its exception is an event
+	clClts:          "clts",
+	clToCR3:         "mov_to_cr3",
+	clToCR8:         "mov_to_cr8",
+	clVerw:          "verw",
+	clSysenter:      "sysenter",
+	clSysexit:       "sysexit",
+	clIretOuter:     "iret_outer",     // to an outer level
+	clRdmsrBase:     "rdmsr_base",     // FS, GS and kernel GS base
+	clRdmsrDebugCtl: "rdmsr_debugctl", // 1d9
+	clRdmsrSpecCtrl: "rdmsr_spec_ctrl",
+	clWrmsrBase:     "wrmsr_base",
+	clWrmsrDebugCtl: "wrmsr_debugctl",
+	clWrmsrSpecCtrl: "wrmsr_spec_ctrl", // 48: indirect branches and store bypass are restricted, or not
+	clWrmsrPredCmd:  "wrmsr_pred_cmd",  // 49: a barrier for indirect branches
+}
+
+// inherits names classes that a description may leave out, and whose price they then have.
+var inherits = map[string]string{
+	"clts": "mov_to_cr", "mov_to_cr3": "mov_to_cr", "mov_to_cr8": "mov_to_cr", "verw": "mov_to_seg",
+	"sysenter": "syscall", "sysexit": "sysret", "iret_outer": "iret",
+	"rdmsr_base": "rdmsr", "rdmsr_debugctl": "rdmsr", "rdmsr_spec_ctrl": "rdmsr",
+	"wrmsr_base": "wrmsr", "wrmsr_debugctl": "wrmsr", "wrmsr_spec_ctrl": "wrmsr", "wrmsr_pred_cmd": "wrmsr",
 }
 
 // Events of this architecture that cost time beside instructions; the engine's come before

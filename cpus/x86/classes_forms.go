@@ -1,6 +1,8 @@
 package x86
 
 import (
+	"maps"
+
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus/engine"
@@ -130,7 +132,7 @@ func startsRepeat() []uint8 { return append([]uint8{clRepStart}, classesOfForms[
 // allClasses are the names of classes and forms by number, and inherited the class that each form takes its price
 // from.
 func allClasses() (names []string, inherited map[string]string) {
-	names, inherited = append(names, classNames[:]...), map[string]string{}
+	names, inherited = append(names, classNames[:]...), maps.Clone(inherits)
 	for i := range priceForms {
 		f := &priceForms[i]
 		names = append(names, f.name)

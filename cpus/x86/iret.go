@@ -179,4 +179,9 @@ func (c *CPU) commitReturn(f *returnFrame, cs, ss segment) {
 	}
 	c.ReturnFromException()
 	c.synchronized()
+	if outward {
+		c.Reprice(clIret, clIretOuter)
+	} else {
+		c.Reprice(clIret, clIret)
+	}
 }

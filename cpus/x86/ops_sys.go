@@ -8,6 +8,8 @@ import (
 // Model-specific registers that are modelled, by number (SDM vol. 4).
 const (
 	msrTSC          = 0x10
+	msrSpecCtrl     = 0x48
+	msrPredCmd      = 0x49
 	msrAPICBase     = 0x1b
 	msrBiosSign     = 0x8b
 	msrSysenterCS   = 0x174
@@ -122,7 +124,8 @@ func rdmsr(c *CPU, _ *inst) {
 	if !c.privileged() {
 		return
 	}
-	switch n := uint32(c.R[rcx]); n {
+	n := uint32(c.R[rcx])
+	switch n {
 	case msrTSC:
 		c.putPair(c.tsc())
 	case msrAPICBase:
@@ -138,8 +141,37 @@ func rdmsr(c *CPU, _ *inst) {
 			c.putPair(r[0])
 		} else {
 			c.refuseMSR("rdmsr", n)
+			return
 		}
 	}
+	c.Reprice(clRdmsr, classRead(n))
+}
+
+// classRead and classWrite are the classes of rdmsr and wrmsr by register.
+func classRead(n uint32) uint8 {
+	switch n {
+	case msrFSBase, msrGSBase, msrKernelGSBase:
+		return clRdmsrBase
+	case msrDebugCtl:
+		return clRdmsrDebugCtl
+	case msrSpecCtrl:
+		return clRdmsrSpecCtrl
+	}
+	return clRdmsr
+}
+
+func classWrite(n uint32) uint8 {
+	switch n {
+	case msrFSBase, msrGSBase, msrKernelGSBase:
+		return clWrmsrBase
+	case msrDebugCtl:
+		return clWrmsrDebugCtl
+	case msrSpecCtrl:
+		return clWrmsrSpecCtrl
+	case msrPredCmd:
+		return clWrmsrPredCmd
+	}
+	return clWrmsr
 }
 
 // apicBase is where the local APIC is, enabled, and whether the CPU is the bootstrap processor.
@@ -172,8 +204,10 @@ func boolBit(b bool) uint64 {
 }
 
 func wrmsr(c *CPU, _ *inst) {
-	if c.privileged() && c.writeMSR(uint32(c.R[rcx]), c.R[rdx]<<32|c.R[rax]&0xffffffff) {
+	n := uint32(c.R[rcx])
+	if c.privileged() && c.writeMSR(n, c.R[rdx]<<32|c.R[rax]&0xffffffff) {
 		c.synchronized()
+		c.Reprice(clWrmsr, classWrite(n))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/clock"
 )
 
 // wrmsrCode is mov $n,%ecx; wrmsr.
@@ -229,5 +230,79 @@ func TestControlRegisters(t *testing.T) {
 	cr0, cr3, cr4 := c.cr0, c.cr3, c.cr4
 	if halt(t, c); c.R[rax] != cr0 || c.R[rbx] != cr3 || c.R[rcx] != cr4 || c.R[rsi] != c.R[rdx] || c.R[rdi] != c.R[rdx] || c.cr0 != cr0&^cr0TS {
 		t.Errorf("cr0 %#x cr3 %#x cr4 %#x cr2 %#x dr1 %#x", c.R[rax], c.R[rbx], c.R[rcx], c.R[rsi], c.R[rdi])
+	}
+}
+
+// TestPricesByOperand has a loop of one instruction, 100 times, cost what the class of its register says. The memo
+// remembers the first rounds, in which the register is another one.
+func TestPricesByOperand(t *testing.T) {
+	for _, x := range []struct {
+		class string
+		msr   uint32
+		op    byte
+	}{
+		{"wrmsr", msrSTAR, 0x30},
+		{"wrmsr_base", msrFSBase, 0x30},
+		{"wrmsr_base", msrKernelGSBase, 0x30},
+		{"wrmsr_debugctl", msrDebugCtl, 0x30},
+		{"rdmsr", msrSTAR, 0x32},
+		{"rdmsr_base", msrGSBase, 0x32},
+		{"rdmsr_debugctl", msrDebugCtl, 0x32},
+	} {
+		for _, model := range []string{cpus.Throughput, cpus.Window} {
+			took := func(class string) int64 {
+				// mov $200,%ebx; l: mov %rsp,%rax; xor %edx,%edx; OP; dec %ebx; cmp $100,%ebx; cmove %esi,%ecx; test %ebx,%ebx; jnz l; hlt
+				code := join([]byte{0xbb}, le32(200), []byte{
+					0x31, 0xc0, 0x31, 0xd2, 0x0f, x.op, 0xff, 0xcb, 0x83, 0xfb, 100, 0x0f, 0x44, 0xce, 0x85, 0xdb, 0x75, 0xee, 0xf4,
+				})
+				w := newWorld(t, ISA64(), model, code)
+				for _, n := range ISA64().Classes {
+					w.cfg.Classes[n] = cpus.Cost{Issue: 10 * clock.PerCycle, Serialize: true}
+				}
+				w.cfg.Classes[class] = cpus.Cost{Issue: 25 * clock.PerCycle, Serialize: true}
+				c := w.cpu()
+				c.R[rcx], c.R[rsi] = msrCSTAR, uint64(x.msr)
+				halt(t, c)
+				return c.Now().Cycles()
+			}
+			want := int64(100 * 15)
+			if x.class == "wrmsr" || x.class == "rdmsr" {
+				want = 200 * 15
+			}
+			if got := took(x.class) - took("undefined"); got != want {
+				t.Errorf("%s, %s of %#x: %d cycles more, want %d", model, x.class, x.msr, got, want)
+			}
+		}
+	}
+}
+
+// TestReturnPrices has a return to user mode cost what iret_outer does, and one within the kernel what iret does.
+func TestReturnPrices(t *testing.T) {
+	const user = 0x40000000
+	took := func(class string, outer bool) int64 {
+		w, c := startIn(t, ISA64())
+		w.cfg.Classes[class] = cpus.Cost{Issue: 500 * clock.PerCycle, Serialize: true}
+		c = w.cpu()
+		w.mapUser(user, 0x400000, 0x1000, pageExec)
+		w.mem.Write(0x400000, []byte{0x0f, 0x0b}) // ud2
+		w.mem.Write(testCode-kernelMap, w.iret())
+		if outer {
+			w.frame(c, user, w.userCS(), flagOne, user+0x800, userDS)
+		} else {
+			w.frame(c, w.code(handlers), kernelCS, flagOne, worldStack-0x100, kernelDS)
+		}
+		halt(t, c)
+		return c.Now().Cycles()
+	}
+	for _, outer := range []bool{false, true} {
+		own, other := "iret", "iret_outer"
+		if outer {
+			own, other = other, own
+		}
+		usual := took("wbinvd", outer)
+		if took(own, outer) <= usual+400 || took(other, outer) != usual {
+			t.Errorf("to user mode %t: %d cycles, %d where %s takes 500, %d where %s does", outer,
+				usual, took(own, outer), own, took(other, outer), other)
+		}
 	}
 }

@@ -74,7 +74,7 @@ var system = map[x86asm.Op]row{
 		reg: byWidth{size16: verrR}, mem: byWidth{size16: verrM},
 	},
 	x86asm.VERW: {
-		bind: bindSelector, class: clToSeg, io: ioNoWrite | ioSetFlag, flags: engine.Loads | engine.Ends,
+		bind: bindSelector, class: clVerw, io: ioNoWrite | ioSetFlag, flags: engine.Loads | engine.Ends,
 		reg: byWidth{size16: verwR}, mem: byWidth{size16: verwM},
 	},
 	x86asm.ARPL: {
@@ -83,7 +83,7 @@ var system = map[x86asm.Op]row{
 	},
 
 	// Without operands.
-	x86asm.CLTS:   ending(clts, clToCR, 0),
+	x86asm.CLTS:   ending(clts, clClts, 0),
 	x86asm.HLT:    ending(hlt, clHlt, 0),
 	x86asm.INVD:   ending(wbinvd, clWbinvd, 0),
 	x86asm.WBINVD: ending(wbinvd, clWbinvd, 0),
@@ -100,9 +100,9 @@ var system = map[x86asm.Op]row{
 	// The fast calls, as Intel's processors have them: sysenter in every mode, and syscall and sysret,
 	// which the decoder knows in 64-bit mode only. The operand size chooses the mode that a return
 	// goes to.
-	x86asm.SYSENTER: ending(sysenter, clSyscall, 0),
+	x86asm.SYSENTER: ending(sysenter, clSysenter, 0),
 	x86asm.SYSEXIT: {
-		bind: bindSizedImm, class: clSysret, flags: engine.Ends,
+		bind: bindSizedImm, class: clSysexit, flags: engine.Ends,
 		reg: byWidth{nil, sysexit32, sysexit32, sysexit64},
 	},
 	x86asm.SYSCALL: {bind: bindNone, class: clSyscall, io: ioSetC, flags: engine.Ends, also: 1 << r11, reg: byWidth{syscall}},
