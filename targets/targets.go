@@ -28,6 +28,7 @@ type Target struct {
 	Board  sim.Board         // the hardware around its CPUs
 	Probes *kprobes.Arch     // what the kernel knows of the instruction set
 	Images []workloads.Image // guest kernels of this program, in the order of lists
+	Usual  string            // the machine description that questions are answered for where none is named
 }
 
 // List returns the targets in the order of lists. Each call makes new values, so that nothing a caller does to them shows
@@ -36,19 +37,19 @@ func List() []Target {
 	return []Target{
 		{
 			Name: "arm", ISA: arm.ISA(), Board: vexpress.Board{}, Probes: arms.Arch(),
-			Images: imagesFor("arm"),
+			Images: imagesFor("arm"), Usual: "tc2-cortex-a15",
 		},
 		{
 			Name: "i386", ISA: x86.ISA32(), Board: pc.Board{}, Probes: rules.Arch32(),
-			Images: imagesFor("i386"),
+			Images: imagesFor("i386"), Usual: "pentium-m-1495",
 		},
 		{
 			Name: "ppc64", ISA: ppc64.ISA(), Board: pseries.Board{}, Probes: power.Arch(),
-			Images: imagesFor("ppc64"),
+			Images: imagesFor("ppc64"), Usual: "power5-1656",
 		},
 		{
 			Name: "x86_64", ISA: x86.ISA64(), Board: pc.Board{}, Probes: rules.Arch64(),
-			Images: imagesFor("x86_64"),
+			Images: imagesFor("x86_64"), Usual: "opteron-246",
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,6 +68,8 @@ type answers struct {
 	leaves  map[uint64]leaf `state:"-"`
 	msrs    map[uint32]*[2]uint64
 	refused []cpus.Refusal
+
+	microcode uint64 `state:"-"` // BIOS_SIGN_ID as leaf 1 loads it (SDM vol. 3, 10.11.7.1); 0 leaves it alone
 }
 
 // newAnswers joins what a description says with what is said without one. A CPU without long mode has
@@ -84,6 +87,10 @@ func newAnswers(cfg *cpus.Config, long bool) answers {
 		d.leaves[n] = l
 	}
 	for n, row := range cfg.Answers[tableMSR] {
+		if n == msrBiosSign {
+			d.microcode = row[0]
+			continue
+		}
 		d.msrs[uint32(n)] = &[2]uint64{row[0], row[1]}
 	}
 	return d
@@ -111,6 +118,7 @@ func cpuid(c *CPU, _ *inst) {
 	}
 	if n == 1 {
 		l[1] |= uint32(c.Num) << 24
+		c.msr.biosSign = cmp.Or(c.answers.microcode, c.msr.biosSign)
 	}
 	c.R[rax], c.R[rbx], c.R[rcx], c.R[rdx] = uint64(l[0]), uint64(l[1]), uint64(l[2]), uint64(l[3])
 }
@@ -181,7 +189,7 @@ func checkAnswers(a cpus.Answers) []error {
 	}
 	var c CPU
 	for _, n := range slices.Sorted(maps.Keys(a[tableMSR])) {
-		if n == msrTSC || n == msrAPICBase || c.slotOf(uint32(n)) != nil || n>>32 != 0 {
+		if n == msrTSC || n == msrAPICBase || n != msrBiosSign && c.slotOf(uint32(n)) != nil || n>>32 != 0 {
 			errs = append(errs, fmt.Errorf("msr.%#x: this register is modelled, its value cannot be given", n))
 		}
 	}

@@ -58,6 +58,19 @@ func TestCPUIDTable(t *testing.T) {
 	}
 }
 
+// TestMicrocodeRevision reads the revision that a description gives, behind leaf 1 of cpuid, which loads it.
+func TestMicrocodeRevision(t *testing.T) {
+	a := cpus.Answers{tableMSR: {msrBiosSign: {0x44 << 32, 0}}}
+	_, c := asked(t, ISA64(), a, 0x0f, 0xa2, 0xb9, 0x8b, 0, 0, 0, 0x0f, 0x32, 0xf4) // cpuid; mov $0x8b,%ecx; rdmsr; hlt
+	c.R[rax] = 1
+	if halt(t, c); c.R[rdx] != 0x44 || c.R[rax] != 0 {
+		t.Errorf("revision %#x:%#x", c.R[rdx], c.R[rax])
+	}
+	if errs := checkAnswers(a); errs != nil {
+		t.Error(errs)
+	}
+}
+
 // TestMSRTable holds values that a description gives, the bits that may be written, and the list of what was refused.
 func TestMSRTable(t *testing.T) {
 	a := cpus.Answers{tableMSR: {0xce: {0x123456789, 0xff}}}

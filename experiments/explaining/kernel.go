@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"kprobesim/experiments"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
@@ -31,16 +30,13 @@ type Kernel struct {
 	functions []kprobes.Text // by address
 }
 
-// Open loads an image. Without the name of a machine it takes the first description of the image's instruction set.
+// Open loads an image. Without the name of a machine it takes the usual one of the image's instruction set.
 func Open(image, machine string) (*Kernel, error) {
 	im, target, err := planning.NewLoader().ImageNamed(image)
-	if err == nil && machine == "" {
-		machine, err = usual(target.Name)
-	}
 	if err != nil {
 		return nil, err
 	}
-	k := &Kernel{Machine: machine, image: im}
+	k := &Kernel{Machine: cmp.Or(machine, target.Usual), image: im}
 	if k.point, err = k.plan(usualTarget, 0, target.Probes.First); err != nil {
 		return nil, err
 	}
@@ -53,21 +49,6 @@ func Open(image, machine string) (*Kernel, error) {
 
 // usualTarget is the function that every image has for being probed.
 const usualTarget = "bench_target"
-
-// usual is the first machine description of an instruction set.
-func usual(isa string) (string, error) {
-	l := planning.NewLoader()
-	for _, name := range experiments.Machines() {
-		m, err := l.Machine(name, "", nil)
-		if err != nil {
-			return "", err
-		}
-		if m.ISA == isa {
-			return name, nil
-		}
-	}
-	return "", fmt.Errorf("no machine description is of instruction set %s", isa)
-}
 
 // hit is an experiment of one point.
 //
