@@ -241,8 +241,11 @@ func (c *Costs) Forecast(points []schema.Point) (f Forecast) {
 // records and their forms in files, and as much again until the runtime collects it.
 const perPoint = 64 << 10
 
-// ProgramMemory is the memory of the program itself, in bytes.
-const ProgramMemory = 40 << 20
+// Ballast is how far the garbage of the program may grow beside as much as is live, in bytes.
+const Ballast = 96 << 20
+
+// ProgramMemory is the memory of the program itself and its garbage, in bytes.
+const ProgramMemory = 40<<20 + Ballast
 
 // Wall is the time of a run with so many workers.
 func (f Forecast) Wall(workers int) time.Duration {
