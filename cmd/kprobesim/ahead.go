@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,11 +79,10 @@ func (f *forecast) left(running map[*schema.Point]time.Duration, unknown, worker
 
 // meter notes what points take of the host's processors.
 type meter struct {
-	mu     sync.Mutex
-	walls  map[*schema.Point]time.Duration
-	points []schema.Point
-	total  time.Duration
-	began  time.Duration // on processors
+	mu    sync.Mutex
+	walls map[*schema.Point]time.Duration
+	total time.Duration
+	began time.Duration // on processors
 }
 
 func newMeter() *meter { return &meter{walls: map[*schema.Point]time.Duration{}, began: host.CPU()} }
@@ -95,7 +96,6 @@ func (m *meter) measure(inner running.Measure) running.Measure {
 		defer m.mu.Unlock()
 		m.walls[p] = time.Since(start)
 		m.total += m.walls[p]
-		m.points = append(m.points, *p)
 		return got, err
 	}
 }
@@ -103,7 +103,7 @@ func (m *meter) measure(inner running.Measure) running.Measure {
 // save adds what was metered to the costs below a directory of results. The time of the process counts, as that of the clock
 // has in it what other processes do.
 func (m *meter) save(out, dir string, workers int) error {
-	if len(m.points) == 0 {
+	if len(m.walls) == 0 {
 		return nil
 	}
 	costs, err := keeping.LoadCosts(out)
@@ -120,9 +120,9 @@ func (m *meter) save(out, dir string, workers int) error {
 	if rest := host.CPU() - m.began - time.Duration(share*float64(m.total)); rest > 0 {
 		costs.Results(rest)
 	}
-	memory := max(0, float64(host.Peak())-keeping.ProgramMemory) / float64(min(workers, len(m.points)))
+	memory := max(0, float64(host.Peak())-keeping.ProgramMemory) / float64(min(workers, len(m.walls)))
 	size, err := sizeOf(dir)
-	costs.Measured(m.points, memory, size)
+	costs.Measured(slices.Collect(maps.Keys(m.walls)), memory, size)
 	return errors.Join(err, costs.Save(out))
 }
 

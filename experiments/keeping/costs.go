@@ -159,9 +159,9 @@ func (c *Costs) add(sort string, k Cost) {
 }
 
 // Measured notes memory and size of results of points that ran in one process.
-func (c *Costs) Measured(points []schema.Point, memory, results float64) {
-	for i := range points {
-		if k := c.sorts[points[i].Sort()]; k != nil {
+func (c *Costs) Measured(points []*schema.Point, memory, results float64) {
+	for _, p := range points {
+		if k := c.sorts[p.Sort()]; k != nil {
 			k.Memory, k.Results = max(k.Memory, memory), k.Results+results/float64(len(points))
 		}
 	}

@@ -32,9 +32,9 @@ func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
 		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(figureOverhead, figurePhases))),
 	}
 	r.Has("base") // read by the loader
-	if n := len(root.Get("collect").Items); n > maxCollected {
+	if n := len(c.Collect); n > maxCollected {
 		r.Errorf("collect", "%d files: at most %d", n, maxCollected)
-	} else if n == 0 && root.Get("collect").Kind == doc.Array {
+	} else if list := root.Get("collect"); n == 0 && list != nil && list.Kind == doc.Array && len(list.Items) == 0 {
 		r.Errorf("collect", "name at least one experiment")
 	}
 	for _, s := range r.List("differences") {

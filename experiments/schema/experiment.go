@@ -278,9 +278,7 @@ func readProbe(r *doc.Reader) Probe {
 		Role: results.Role(doc.Opt(r, "role", "", role)),
 	}
 	title := "probes of the modules"
-	if p.Planted = r.Text("kind") == plantedKind; p.Planted {
-		r.Has("kind")
-	} else {
+	if p.Planted = r.Is("kind", plantedKind); !p.Planted {
 		p.Registration = readRegistration(r)
 		title = ModeWord(p.Mode) + " " + p.Kind.String()
 	}

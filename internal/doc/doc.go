@@ -77,6 +77,8 @@ type Node struct {
 	Text   string  // scalars: a string's contents, any other scalar as written
 	Fields []Field // tables, in the order of the document
 	Items  []*Node // lists
+
+	made *made // of a document that Describe makes up
 }
 
 // Field is one key of a table.

@@ -26,6 +26,9 @@ func NewReader(n *Node, errs *Errors) *Reader { return newReader(n, "", errs) }
 // newReader goes on with an empty table where there is none, so that callers need no check of
 // their own.
 func newReader(n *Node, path string, errs *Errors) *Reader {
+	if n.describe("object") {
+		n = &Node{Kind: Table, Pos: n.Pos, made: n.made}
+	}
 	if n.Kind != Table {
 		errs.Add(n.Pos, "%s must be a table, not %s", path, n.Kind)
 		n = &Node{Kind: Table, Pos: n.Pos}
@@ -54,10 +57,26 @@ func (r *Reader) Errorf(key, format string, args ...any) {
 }
 
 // Has reports whether key is present, and makes it a known key.
-func (r *Reader) Has(key string) bool { return r.take(key) != nil }
+func (r *Reader) Has(key string) bool {
+	n := r.take(key)
+	return n != nil && (n.made == nil || n.made.choose(2) == 1)
+}
+
+// Is reports whether the value of key is a word that stands beside what a parser takes, and makes it a known key then.
+func (r *Reader) Is(key, word string) bool {
+	if r.node.made != nil {
+		n := r.take(key)
+		n.word([]string{word})
+		return n.made.choose(2) == 1
+	}
+	return r.Text(key) == word && r.Has(key)
+}
 
 // Keys returns the keys of the table in the order of the document.
 func (r *Reader) Keys() []string {
+	if r.node.made != nil {
+		return []string{anyKey}
+	}
 	keys := make([]string, len(r.node.Fields))
 	for i, f := range r.node.Fields {
 		keys[i] = f.Key
@@ -67,6 +86,9 @@ func (r *Reader) Keys() []string {
 
 // take makes a key known even when it is missing, so that hint can propose it.
 func (r *Reader) take(key string) *Node {
+	if r.node.made != nil {
+		return r.node.property(key)
+	}
 	if !slices.Contains(r.known, key) {
 		r.known = append(r.known, key)
 	}
@@ -101,6 +123,9 @@ func (r *Reader) List(key string) []*Reader {
 	n := r.take(key)
 	if n == nil {
 		return nil
+	}
+	if n.made != nil {
+		return []*Reader{newReader(n.item(), r.Path(key), r.errs)}
 	}
 	if n.Kind != Array {
 		r.errs.Add(n.Pos, "%s must be a list of tables ([[%s]]), not %s", r.Path(key), r.Path(key),
@@ -171,6 +196,10 @@ func Opt[T any](r *Reader, key string, def T, parse func(*Node) (T, error)) T {
 
 // Text parses a string that is not empty.
 func Text(n *Node) (string, error) {
+	if n.describe("string") {
+		n.made.schema.free = true
+		return "x", nil
+	}
 	if n.Kind != String {
 		return "", fmt.Errorf("want a string, not %s", n.Kind)
 	}
@@ -188,6 +217,9 @@ func unprintable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r !=
 
 // Flag parses a boolean.
 func Flag(n *Node) (bool, error) {
+	if n.describe("boolean") {
+		return n.made.choose(2) == 1, nil
+	}
 	if n.Kind != Bool {
 		return false, fmt.Errorf("want true or false, not %s", n.Kind)
 	}
@@ -199,6 +231,10 @@ func Flag(n *Node) (bool, error) {
 // they are.
 func Int(lo, hi int64) func(*Node) (int64, error) {
 	return func(n *Node) (int64, error) {
+		if n.describe("integer") {
+			n.made.schema.between(lo, hi)
+			return lo, nil
+		}
 		if n.Kind != Integer {
 			return 0, fmt.Errorf("want an integer from %d to %d, not %s", lo, hi, n.Kind)
 		}
@@ -213,6 +249,9 @@ func Int(lo, hi int64) func(*Node) (int64, error) {
 // OneOf returns a parser of strings that are one of known.
 func OneOf(known ...string) func(*Node) (string, error) {
 	return func(n *Node) (string, error) {
+		if n.made != nil {
+			return n.word(known), nil
+		}
 		s, err := Text(n)
 		if err != nil {
 			return "", err
@@ -228,6 +267,10 @@ func OneOf(known ...string) func(*Node) (string, error) {
 // ListOf returns a parser of lists whose elements parse reads.
 func ListOf[T any](parse func(*Node) (T, error)) func(*Node) ([]T, error) {
 	return func(n *Node) ([]T, error) {
+		if n.made != nil {
+			v, err := parse(n.item())
+			return []T{v}, err
+		}
 		if n.Kind != Array {
 			return nil, fmt.Errorf("want a list, not %s", n.Kind)
 		}

@@ -72,6 +72,13 @@ var number = sync.OnceValue(func() *regexp.Regexp {
 // the base unit.
 func (d Dimension) Parse(bare bool) func(*Node) (Quantity, error) {
 	return func(n *Node) (Quantity, error) {
+		if n.describe("string") {
+			n.made.schema.free, n.made.schema.text = true, fmt.Sprintf("a %s: a number and one of %s", d.Name, d.names())
+			if bare {
+				n.describe("integer", "number")
+			}
+			return Quantity{Value: new(big.Rat).SetInt64(1), Written: "1"}, nil
+		}
 		if n.Kind == Table || n.Kind == Array || n.Kind == Bool {
 			return Quantity{}, fmt.Errorf("want a %s, not %s", d.Name, n.Kind)
 		}

@@ -172,9 +172,10 @@ func TestResultsKnowNothingOfTheSimulator(t *testing.T) {
 	}
 }
 
-// isJudge reports whether a library gives tests a second opinion, on code or on timelines.
+// isJudge reports whether a library gives tests a second opinion, on code, timelines or files.
 func isJudge(p string) bool {
-	return strings.HasPrefix(p, "golang.org/x/arch/") || strings.HasPrefix(p, "google.golang.org/protobuf/")
+	judges := []string{"golang.org/x/arch/", "google.golang.org/protobuf/", "github.com/santhosh-tekuri/jsonschema/", "github.com/pelletier/go-toml/"}
+	return slices.ContainsFunc(judges, func(j string) bool { return strings.HasPrefix(p, j) })
 }
 
 // TestLibrariesStayWhereTheyAreUsed keeps each library behind one room. Tests of any room may disassemble
