@@ -202,9 +202,7 @@ func (k *Kernel) Bind(m *sim.Machine) {
 	k.bindSpaces(func(name string, f func(Caller, func(int) uint64) (uint64, error)) {
 		bind(name, func(c *sim.Call) uint64 {
 			v, err := f(c, c.Arg)
-			if err != nil {
-				k.fail(err)
-			}
+			k.fail(err)
 			return v
 		})
 	})
@@ -238,7 +236,7 @@ func (k *Kernel) CPUs() int { return len(k.cpus) }
 func (k *Kernel) Err() error { return k.mem.Err }
 
 // fail keeps the first failure where no caller could take it: in timers, in answers to the guest, in
-// threads.
+// threads. No error is none.
 func (k *Kernel) fail(err error) {
 	if k.mem.Err == nil {
 		k.mem.Err = err
@@ -247,7 +245,6 @@ func (k *Kernel) fail(err error) {
 
 // invoke calls a guest function whose result is of no interest; a failure is kept for Err.
 func (k *Kernel) invoke(c Caller, name string, args ...uint64) {
-	if _, err := c.InvokeSym(name, args...); err != nil {
-		k.fail(err)
-	}
+	_, err := c.InvokeSym(name, args...)
+	k.fail(err)
 }

@@ -167,9 +167,7 @@ func (k *Kernel) release() {
 			return false
 		}
 		for _, at := range s.owned {
-			if err := k.spaces.pages.Free(at); err != nil {
-				k.fail(err)
-			}
+			k.fail(k.spaces.pages.Free(at))
 		}
 		k.spaces.list = slices.DeleteFunc(k.spaces.list, func(o *Space) bool { return o == s })
 		return true

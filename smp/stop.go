@@ -102,9 +102,7 @@ func (k *Kernel) stopWait(c Caller) {
 		k.wakeAll(c, &s.up)
 	}
 	k.kick(c)
-	if err := k.Wait(c, &cpu.stopper, func() bool { return cpu.stopped }); err != nil {
-		k.fail(err)
-	}
+	k.fail(k.Wait(c, &cpu.stopper, func() bool { return cpu.stopped }))
 }
 
 // stopState answers the guest's stop_state: all stoppers are to enter a state.

@@ -221,9 +221,7 @@ func (k *Kernel) Thread(c Caller, id uint64) uint64 {
 			len(k.threads)))
 		return threadFinished
 	}
-	if err := k.threads[id](c); err != nil {
-		k.fail(err)
-	}
+	k.fail(k.threads[id](c))
 	k.threads[id] = nil
 	return threadFinished
 }

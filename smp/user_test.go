@@ -17,6 +17,9 @@ import (
 func (b *board) user(s Thread) uint64 {
 	b.t.Helper()
 	task := value(b.k.SpawnUser(b, s))(b)
+	if mm := b.k.mem.Load(task, b.k.l.mm); mm != b.k.userMM() {
+		b.t.Errorf("task->mm of %s is %#x, want %#x", s.Name, mm, b.k.userMM())
+	}
 	return task
 }
 

@@ -76,9 +76,7 @@ func (k *Kernel) Sleep(c Caller, jiffies int64) error {
 
 // timeout answers the guest's schedule_timeout.
 func (k *Kernel) timeout(c Caller, jiffies int64) {
-	if err := k.Sleep(c, jiffies); err != nil {
-		k.fail(err)
-	}
+	k.fail(k.Sleep(c, jiffies))
 }
 
 // Mutex lets one task at a time pass. The zero value is unlocked.
