@@ -2,6 +2,8 @@ package distro_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -136,6 +138,9 @@ func TestInitrd(t *testing.T) {
 	b := distro.Initrd(files)
 	if !bytes.Equal(b, distro.Initrd(files)) {
 		t.Error("two archives of the same files differ")
+	}
+	if sum := fmt.Sprintf("%.6x", sha256.Sum256(b)); sum != "822aad436c00" {
+		t.Errorf("the archive has the sum %s", sum)
 	}
 	if len(b)%4 != 0 || !bytes.HasPrefix(b, []byte("070701")) {
 		t.Errorf("%d bytes that begin with %q", len(b), b[:6])

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"path"
+	"regexp"
 	"strings"
 
 	"kprobesim/image/object"
@@ -30,10 +31,8 @@ func nameOf(file string, o *object.Object) string {
 	}
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	base = strings.TrimSuffix(strings.TrimSuffix(base, ".o"), ".ko")
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
-			return r
-		}
-		return '_'
-	}, base)
+	return foreign.ReplaceAllLiteralString(base, "_")
 }
+
+// foreign is a character that no identifier has.
+var foreign = regexp.MustCompile("[^a-zA-Z0-9_]")

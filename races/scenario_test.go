@@ -1,6 +1,9 @@
 package races
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +105,38 @@ func TestParseNamesMistakesOfUserSpace(t *testing.T) {
 			t.Errorf("%s for %s: error\n%v\nwant %q", tt.new, tt.old, err, tt.want)
 		}
 	}
+}
+
+// TestDamagedScenarios damages scenarios of each kind, and has each action with too few and too many words.
+func TestDamagedScenarios(t *testing.T) {
+	for name, sum := range map[string]string{"rmmod": "49c193e52132", "user-pages": "95bdbb8c9aa2", "watch": "cfb4fbb66af1"} {
+		s, err := Load(name)
+		require.NoError(t, err)
+		require.Outcomes(t, []byte(s.Text), 11, sum, func(b []byte) string { return outcome("damaged.toml", b) })
+	}
+	const words = "4212ab6b9ab0"
+	var all strings.Builder
+	for _, v := range verbs() {
+		for _, behind := range []string{"", " p", " p p", " p optimized", " p nothing", " 0", " 1", " 1000", " 1001", strings.Repeat(" p", 100)} {
+			for _, text := range []string{small, userSpace} {
+				all.WriteString(outcome("words.toml", []byte(strings.Replace(text, "unregister p", v.word+behind, 1))))
+			}
+		}
+	}
+	if got := fmt.Sprintf("%.6x", sha256.Sum256([]byte(all.String()))); got != words {
+		t.Errorf("actions with other words have the sum %s, and had %s\n%s", got, words, all.String())
+	}
+}
+
+// outcome reads a scenario, and returns what it says or why it is refused.
+func outcome(file string, b []byte) string {
+	s, err := Parse(file, b)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	s.Text = ""
+	text, err := json.Marshal(s)
+	return fmt.Sprintf("%s %v\n", text, err)
 }
 
 func TestLoad(t *testing.T) {
