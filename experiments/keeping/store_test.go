@@ -1,6 +1,7 @@
 package keeping_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -49,9 +50,6 @@ func TestKeptEqualsMeasured(t *testing.T) {
 			t.Errorf("%s: other measurement:\n%+v\n%+v", name, e, m)
 		}
 	}
-	if kept, _ := filepath.Glob(filepath.Join(out, keeping.Folder, "*")); len(kept) != 1 || filepath.Base(kept[0]) != "0123456789abcdef" {
-		t.Errorf("kept in %q, want a folder with the first 16 digits of the program", kept)
-	}
 }
 
 // TestKeySaysWhatCounts changes what a point follows from, one thing at a time, and what it does not.
@@ -89,7 +87,7 @@ func TestKeySaysWhatCounts(t *testing.T) {
 // opened is the store below out as another process finds it.
 func opened(t *testing.T, out string) *keeping.Store {
 	t.Helper()
-	s, err := keeping.New(out, strings.Repeat("0123456789abcdef", 4), false)
+	s, err := keeping.New(out, "program", false)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -183,5 +181,18 @@ func TestTidy(t *testing.T) {
 		if _, err := os.Stat(file); err == nil {
 			t.Errorf("%s is still there", file)
 		}
+	}
+}
+
+// TestFolder keeps in a folder that is named by the first digits of the program.
+func TestFolder(t *testing.T) {
+	out := t.TempDir()
+	s, err := keeping.New(out, strings.Repeat("0123456789abcdef", 4), false)
+	require.NoError(t, err)
+	pt := exptest.PointOf(t, exptest.E5410, "k")
+	_, err = s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return &kinds.Measurement{}, nil })(pt)
+	require.NoError(t, errors.Join(err, s.Close()))
+	if kept, _ := filepath.Glob(filepath.Join(out, keeping.Folder, "*")); len(kept) != 1 || filepath.Base(kept[0]) != "0123456789abcdef" {
+		t.Errorf("kept in %q", kept)
 	}
 }
