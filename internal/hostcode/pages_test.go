@@ -33,6 +33,27 @@ func regions(t *testing.T) (all []region) {
 	return all
 }
 
+// TestRoomTakes has a room of whole pages, which keeps no file open.
+func TestRoomTakes(t *testing.T) {
+	open := func() int {
+		all, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	room(t)
+	before := open()
+	for size, want := range map[int]int{1: 4096, 4096: 4096, 4097: 8192} {
+		if r := NewRoom(size); len(r.write) != want || len(r.execute) != want {
+			t.Errorf("a room of %d bytes has %d to write and %d to execute, want %d", size, len(r.write), len(r.execute), want)
+		}
+	}
+	if after := open(); after != before {
+		t.Errorf("%d files are open, and were %d", after, before)
+	}
+}
+
 // TestNoPageIsWrittenAndExecuted reads from the host what may be done with the pages of a room, and with all others.
 func TestNoPageIsWrittenAndExecuted(t *testing.T) {
 	r := room(t)

@@ -131,6 +131,32 @@ func TestSweptKeysHavePanels(t *testing.T) {
 	}
 }
 
+// TestWhatFits draws as many lines, panels and bars as a figure can show, and refuses one more.
+func TestWhatFits(t *testing.T) {
+	c := chart("kernel.cpus", true, false, SweepLine{Metric: "n", Series: func(p results.Point) string { return "n " + p.Swept("load") }})
+	for _, x := range []struct {
+		what, key string
+		most      int
+		draw      func(s *results.Set) (Figure, error)
+	}{
+		{"lines", "load", 12, c.Draw},
+		{"panels", "kernel.hz", 12, c.Draw},
+		{"values of workload.hits", "workload.hits", 48, func(s *results.Set) (Figure, error) { return OverheadBars(s, Frame{}, false) }},
+	} {
+		var values []string
+		for i := range x.most + 1 {
+			values = append(values, fmt.Sprint(i+1))
+		}
+		draw := func(n int) error {
+			return require.Err(x.draw(sweptOver(t, []string{"k"}, []string{"kernel.cpus", x.key}, []string{"1", "2"}, values[:n])))
+		}
+		require.NoError(t, draw(x.most))
+		if err := draw(x.most + 1); !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), fmt.Sprintf("%d %s", x.most+1, x.what)) {
+			t.Errorf("%d %s: %v", x.most+1, x.what, err)
+		}
+	}
+}
+
 // TestSweptBarsHavePanels: bars are over the key with the most values, and names and other keys have panels.
 func TestSweptBarsHavePanels(t *testing.T) {
 	s := sweptOver(t, []string{"k", "r"}, []string{"kernel.cpus", "workload.hits"}, []string{"1", "8"}, []string{"10", "20", "30"})
