@@ -59,6 +59,7 @@ type app struct {
 	ahead   *forecast        // of the experiments of the command
 	merged  *keeping.Store   // what shards have kept, while a command runs for a merge
 	parquet bool             // records are written as Parquet, too
+	long    bool             // lists say more
 	// program names the build that measures; nil keeps no measurements
 	program func() (string, error)
 }

@@ -12,6 +12,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
+	"kprobesim/machines"
 	"kprobesim/races"
 	"kprobesim/workloads"
 )
@@ -30,9 +31,14 @@ func (a *app) listCmd() *cobra.Command {
 		Short: "List the experiments, machines, scenarios and guest images of this program, or functions of an image",
 		Long: `List what experiments can name: experiments, machines, scenarios and images if nothing else is asked for;
 targets (functions of an image that are made to be probed), handlers, symbols (all functions of an
-image), and the architectures of the documents.`,
+image), and the architectures of the documents.
+
+--long adds to each machine how many numbers it has, and what share of them is sourced (its source names a work that was
+read), measured (on a host), prior (its source says so, or quotes a work from memory) and fitted. A table of numbers has
+one source, and all of it is prior when a part is.`,
 	}
 	image := c.Flags().String("image", defaultImage, "guest kernel whose targets or symbols are listed")
+	c.Flags().BoolVar(&a.long, "long", false, "with machines, the origin of their numbers")
 	c.RunE = func(_ *cobra.Command, what []string) error {
 		if len(what) == 0 {
 			what = listNames()[:listPlain]
@@ -52,7 +58,7 @@ func (a *app) listOne(what, image string) error {
 	case "experiments":
 		return fail(exitInternal, a.listTitled(what, experiments.Names(), a.loader.ExperimentTitle))
 	case "machines":
-		return fail(exitInternal, a.listTitled(what, experiments.Machines(), a.loader.MachineTitle))
+		return fail(exitInternal, a.listTitled(what, experiments.Machines(), a.machineTitle))
 	case "scenarios":
 		return fail(exitInternal, a.listTitled(what, races.Names(), scenarioTitle))
 	case "images":
@@ -69,6 +75,23 @@ func (a *app) listOne(what, image string) error {
 		return fail(exitUsage, fmt.Errorf("list: no list of %q: known are %s%s", what, strings.Join(listNames(), ", "), doc.Suggest(what, listNames())))
 	}
 	return nil
+}
+
+// machineTitle returns the title of a machine, with --long the origins of its numbers as well.
+func (a *app) machineTitle(name string) (string, error) {
+	title, err := a.loader.MachineTitle(name)
+	if err != nil || !a.long {
+		return title, err
+	}
+	m, err := a.loader.Machine(name, "", nil)
+	if err != nil {
+		return title, err
+	}
+	title = fmt.Sprintf("%s: %d numbers", title, len(m.Params))
+	for o, n := range m.Origins() {
+		title += fmt.Sprintf(", %d %% %v", (100*n+len(m.Params)/2)/len(m.Params), machines.Origin(o))
+	}
+	return title, nil
 }
 
 func scenarioTitle(name string) (string, error) {
