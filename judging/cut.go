@@ -98,7 +98,7 @@ func (c *Cutter) read(file string) error {
 }
 
 // synchronize is how many instructions are decoded before a block, so that the decoder finds where instructions begin.
-const synchronize = 24
+const synchronize = 64
 
 // tries bounds how long Next looks for a block that was not drawn before.
 const tries = 100_000

@@ -11,6 +11,7 @@ import (
 type Host struct {
 	timer *native.Timer
 	clock [2][]byte // chains of dependent additions, of which each takes a cycle
+	tick  float64   // ticks of the time-stamp counter in a core cycle, when it was timed last
 }
 
 // hostLoops is how often the host repeats a loop, because steps of its time-stamp counter are coarse. The simulator repeats
@@ -54,10 +55,14 @@ var ErrBusy = errors.New("its times do not agree: the host is busy")
 
 // Cycles times a copy of a block in core cycles.
 func (h *Host) Cycles(block []byte, pages []uint64) (float64, error) {
-	j := &native.Job{
-		Programs: [][]byte{h.clock[0], program(block, long, hostLoops, true), h.clock[1], program(block, short, hostLoops, true)},
-		Pages:    pages, Fill: fillWord, Control: control, Passes: passes, Repeats: repeats,
-	}
+	return h.Difference(program(block, long, hostLoops, true), program(block, short, hostLoops, true), (long-short)*hostLoops,
+		&native.Job{Pages: pages, Fill: fillWord, Passes: passes, Repeats: repeats})
+}
+
+// Difference times two programs in core cycles, and returns by how much the first is longer, of so many parts that it has more.
+// The job says the rest.
+func (h *Host) Difference(more, less []byte, parts int, j *native.Job) (float64, error) {
+	j.Programs, j.Control = [][]byte{h.clock[0], more, h.clock[1], less}, control
 	var all [4][]uint64
 	for range rounds {
 		ticks, err := h.timer.Time(j)
@@ -73,9 +78,39 @@ func (h *Host) Cycles(block []byte, pages []uint64) (float64, error) {
 			settled = settled && float64(all[i][1]) <= near*float64(all[i][0])
 		}
 		if settled {
-			cycle := float64(all[0][0]-all[2][0]) / ((longChain - shortChain) * chainLoops)
-			return float64(all[1][0]-all[3][0]) / ((long - short) * hostLoops) / cycle, nil
+			h.tick = float64(all[0][0]-all[2][0]) / ((longChain - shortChain) * chainLoops)
+			return (float64(all[1][0]) - float64(all[3][0])) / float64(parts) / h.tick, nil
 		}
 	}
 	return 0, ErrBusy
+}
+
+// CycleTicks returns how many ticks of the time-stamp counter a core cycle had when something was timed last.
+func (h *Host) CycleTicks() float64 { return h.tick }
+
+// Values executes programs once, and returns what they return.
+func (h *Host) Values(programs ...[]byte) ([]uint64, error) {
+	got, err := h.timer.Time(&native.Job{Programs: programs, Control: control, Passes: 1, Repeats: 1})
+	if err != nil {
+		return nil, err
+	}
+	return got[0], nil
+}
+
+// Shortest times a program in core cycles. The shortest two times of all passes must agree within a share.
+func (h *Host) Shortest(p []byte, j *native.Job, near float64) (float64, error) {
+	j.Programs, j.Control = [][]byte{p}, control
+	ticks, err := h.timer.Time(j)
+	if err != nil {
+		return 0, err
+	}
+	var all []uint64
+	for _, pass := range ticks {
+		all = append(all, pass[0])
+	}
+	slices.Sort(all)
+	if float64(all[1]) > near*float64(all[0]) {
+		return 0, ErrBusy
+	}
+	return float64(all[0]) / h.tick, nil
 }

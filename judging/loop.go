@@ -13,13 +13,14 @@ const (
 	loops = 32
 )
 
-// Places in memory, the same on both sides.
+// Places in memory, the same on both sides. Pointers has the beginnings of the chains of a native.Job.
 const (
 	control  = 0x0f00_0000 // a page with the loop's own data
 	savedSP  = control
 	savedBP  = control + 8
 	started  = control + 16
 	count    = control + 64
+	Pointers = control + 128
 	fillWord = 0x3000_0a00 // memory is full of an address
 	line     = 64
 )
@@ -44,19 +45,31 @@ func (a *assembler) stamp() {
 	a.Write([]byte{0x48, 0xc1, 0xe2, 32, 0x48, 0x09, 0xd0})         // shl $32,%rdx; or %rdx,%rax
 }
 
-// program returns code that repeats copies of a block. For the host it is a function that returns what the repetitions
-// took by the time-stamp counter; for the simulator it ends by hlt.
-func program(block []byte, copies, loops int, native bool) []byte {
+// Loop is a program that repeats code. On the host it is a function that returns what the repetitions took by the time-stamp
+// counter. In the simulator it ends by halting.
+type Loop struct {
+	Before []byte // executed once
+	Each   []byte // executed at the head of each repetition
+	Body   []byte
+	Copies int // of the body in a repetition
+	Times  int // repetitions
+	After  []byte
+}
+
+// Absolute appends an address, which is below 2 GiB, to an opcode.
+func Absolute(opcode []byte, at uint32) []byte { return binary.LittleEndian.AppendUint32(opcode, at) }
+
+// Now is a program that returns the time-stamp counter.
+func Now() []byte {
 	a := &assembler{}
-	if native {
-		a.word([]byte{0x48, 0x89, 0x24, 0x25}, savedSP)
-		a.word([]byte{0x48, 0x89, 0x2c, 0x25}, savedBP)
-		a.stamp()
-		a.word([]byte{0x48, 0x89, 0x04, 0x25}, started)
-	}
-	a.word([]byte{0xc7, 0x04, 0x25}, count, uint32(loops))
-	a.Write(bytes.Repeat([]byte{0x90}, -a.Len()&(line-1)|line)) // the loop begins at the same place of a line
-	head := a.Len()
+	a.stamp()
+	a.WriteByte(0xc3)
+	return a.Bytes()
+}
+
+// settled returns what has a repetition begin with nothing in flight and with the same registers and flags.
+func settled() []byte {
+	a := &assembler{}
 	a.Write([]byte{0x0f, 0xae, 0xe8}) // lfence
 	for r := range 16 {
 		opcode := []byte{0xb8 + byte(r&7)}
@@ -66,17 +79,51 @@ func program(block []byte, copies, loops int, native bool) []byte {
 		a.word(opcode, registers(r))
 	}
 	a.Write([]byte{0x85, 0xc0}) // test %eax,%eax: the flags
-	a.Write(bytes.Repeat(block, copies))
-	a.word([]byte{0xff, 0x0c, 0x25}, count)                // decl
-	a.word([]byte{0x0f, 0x85}, uint32(head-(a.Len()+2+4))) // jnz
-	if !native {
-		a.WriteByte(0xf4)
-		return a.Bytes()
+	return a.Bytes()
+}
+
+// program returns a loop of copies of a block.
+func program(block []byte, copies, times int, native bool) []byte {
+	l := Loop{Each: settled(), Body: block, Copies: copies, Times: times}
+	if native {
+		return l.Native()
 	}
+	return l.Simulated()
+}
+
+// Native returns the program for the host.
+func (l *Loop) Native() []byte {
+	a := &assembler{}
+	a.word([]byte{0x48, 0x89, 0x24, 0x25}, savedSP)
+	a.word([]byte{0x48, 0x89, 0x2c, 0x25}, savedBP)
+	a.stamp()
+	a.word([]byte{0x48, 0x89, 0x04, 0x25}, started)
+	l.repeat(a)
 	a.stamp()
 	a.word([]byte{0x48, 0x2b, 0x04, 0x25}, started)
 	a.word([]byte{0x48, 0x8b, 0x24, 0x25}, savedSP)
 	a.word([]byte{0x48, 0x8b, 0x2c, 0x25}, savedBP)
 	a.WriteByte(0xc3)
 	return a.Bytes()
+}
+
+// Simulated returns the program for the simulator.
+func (l *Loop) Simulated() []byte {
+	a := &assembler{}
+	l.repeat(a)
+	a.WriteByte(0xf4)
+	return a.Bytes()
+}
+
+// repeat appends the repetitions, which begin at the same place of a line in all programs.
+func (l *Loop) repeat(a *assembler) {
+	a.Write(l.Before)
+	a.word([]byte{0xc7, 0x04, 0x25}, count, uint32(l.Times)) // movl
+	a.Write(bytes.Repeat([]byte{0x90}, -a.Len()&(line-1)|line))
+	head := a.Len()
+	a.Write(l.Each)
+	a.Write(bytes.Repeat(l.Body, l.Copies))
+	a.word([]byte{0xff, 0x0c, 0x25}, count)                // decl
+	a.word([]byte{0x0f, 0x85}, uint32(head-(a.Len()+2+4))) // jnz
+	a.Write(l.After)
 }

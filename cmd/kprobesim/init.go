@@ -70,12 +70,9 @@ func exists(file string) bool {
 
 // begun is the text of a new file.
 func (a *app) begun(file, base, machine string) (string, error) {
-	name, ok := strings.CutSuffix(filepath.Base(file), ".toml")
-	if !ok {
-		return "", fmt.Errorf("%s: give it a name that ends in .toml", file)
-	}
-	if _, err := doc.Name(&doc.Node{Kind: doc.String, Text: name}); err != nil {
-		return "", fmt.Errorf("%s: the name of the file is that of what is in it: %w", file, err)
+	name, err := nameOf(file)
+	if err != nil {
+		return "", err
 	}
 	if machine != "" {
 		return a.begunMachine(file, name, machine)
@@ -91,6 +88,18 @@ func (a *app) begun(file, base, machine string) (string, error) {
 	below, err := baseOf(file, base)
 	return fmt.Sprintf(begunExperiment, pt.Machine.Title, below, name, pt.Machine.Name, pt.Kernel.Image, pt.Workload.Loop, pt.Workload.Target,
 		pt.Workload.Hits), err
+}
+
+// nameOf is the name of the description in a new file.
+func nameOf(file string) (string, error) {
+	name, ok := strings.CutSuffix(filepath.Base(file), ".toml")
+	if !ok {
+		return "", fmt.Errorf("%s: give it a name that ends in .toml", file)
+	}
+	if _, err := doc.Name(&doc.Node{Kind: doc.String, Text: name}); err != nil {
+		return "", fmt.Errorf("%s: the name of the file is that of what is in it: %w", file, err)
+	}
+	return name, nil
 }
 
 // begunMachine is the text of a new description that builds on a machine of this program, or on a file. What a file is based

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -59,14 +60,19 @@ Where llvm-mca is installed it prices the blocks, too (--mca CPU, or - for none)
 	}
 	var o judgeOptions
 	f := c.Flags()
-	f.IntVarP(&o.blocks, "blocks", "n", 500, "blocks that count")
+	f.IntVarP(&o.blocks, "blocks", "n", 500, "blocks that count at most; of --measured all that there are, if left out")
 	f.Uint64Var(&o.seed, "seed", 1, "what the blocks are drawn by")
 	f.IntVar(&o.worst, "worst", 10, "blocks with the greatest errors that are printed")
 	f.StringVar(&o.measured, "measured", "", "file of measured blocks, in place of this host")
 	f.StringVar(&o.csv, "csv", "", "file for a row of each block")
 	f.StringVar(&o.mca, "mca", "", "processor by llvm-mca's name (default: the host's), or - for none")
 	o.sets = setFlag(c)
-	c.RunE = func(_ *cobra.Command, args []string) error { return a.judgeMachine(&o, args[0], args[1:]) }
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if o.measured != "" && !f.Changed("blocks") {
+			o.blocks = math.MaxInt
+		}
+		return a.judgeMachine(&o, args[0], args[1:])
+	}
 	return c
 }
 
@@ -97,7 +103,7 @@ func (a *app) judgeMachine(o *judgeOptions, machine string, files []string) erro
 	if m.ISA != "x86_64" {
 		return fail(exitUsage, fmt.Errorf("judge: machine %s is of %s: blocks of x86_64 are judged", machine, m.ISA))
 	}
-	j := &judging.Judging{Pricer: judging.NewPricer(&m.CPU), Progress: a.judged(o.blocks)}
+	j := &judging.Judging{Pricer: judging.NewPricer(&m.CPU), Progress: a.judged(o)}
 	next, err := a.blocks(o, j, files)
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("judge: %w", err))
@@ -143,10 +149,10 @@ func machineSettings(args []string) ([]doc.Setting, error) {
 }
 
 // judged returns what tells how far a judgement is.
-func (a *app) judged(total int) func(int) {
+func (a *app) judged(o *judgeOptions) func(int) {
 	return func(done int) {
-		if done%100 == 0 {
-			fmt.Fprintf(a.err, "%d of %d blocks\n", done, total)
+		if done%100 == 0 && o.measured == "" {
+			fmt.Fprintf(a.err, "%d of %d blocks\n", done, o.blocks)
 		}
 	}
 }

@@ -124,6 +124,22 @@ func (l *Loader) Machine(name, base string, sets []doc.Setting) (*machines.Machi
 	return m, errs.Err()
 }
 
+// MachineDocument returns the document of a machine description by name or path, with what it is based on.
+func (l *Loader) MachineDocument(name string) (*doc.Node, error) {
+	root, err := l.document("machine", "machines", name, ".")
+	if err != nil {
+		return nil, err
+	}
+	return root.Clone(), nil
+}
+
+// ReadMachine reads the document of a machine description.
+func (l *Loader) ReadMachine(root *doc.Node) (*machines.Machine, error) {
+	var errs doc.Errors
+	m := machines.Read(root, l.isas(), &errs)
+	return m, errs.Err()
+}
+
 // machineSetting makes "machine.a.b" a setting of the description's own key "a.b".
 func machineSetting(s doc.Setting) doc.Setting {
 	s.Path = s.Path[1:]

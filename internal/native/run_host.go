@@ -5,6 +5,7 @@ package native
 import (
 	"fmt"
 	"math/bits"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"syscall"
@@ -100,6 +101,13 @@ func (r *runner) run(j *Job) ([][]uint64, error) {
 		}
 		at = append(at, r.room.Address(r.room.Put(p)))
 	}
+	for i, c := range j.Chains {
+		if err := r.chain(c); err != nil {
+			return nil, err
+		}
+		*(*uint64)(address(j.Control + 128 + uint64(i)*8)) = c.At
+	}
+	defer r.unchain(j.Chains)
 	var ticks [][]uint64
 	for range j.Passes {
 		pass := make([]uint64, len(at))
@@ -139,6 +147,42 @@ func fill(page, word uint64) {
 // address is a pointer to a page that was mapped here, of which the runtime knows nothing.
 func address(va uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&va)) }
 
+// chain maps the memory of a chain and links it.
+func (r *runner) chain(c Chain) error {
+	if !mapAt(c.At, c.Size) {
+		return ErrPage
+	}
+	if c.Large {
+		const hugePage = 14
+		_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, uintptr(c.At), uintptr(c.Size), hugePage) // a wish
+	}
+	order := rand.New(rand.NewPCG(26, c.Size)).Perm(int(c.Size/c.Step) - 1)
+	place := func(i int) uint64 { return c.At + uint64(i)*c.Step + uint64(i)*c.Skew%c.Step }
+	here := place(0)
+	for _, i := range order {
+		next := place(i + 1)
+		*(*uint64)(address(here)) = next
+		here = next
+	}
+	*(*uint64)(address(here)) = place(0)
+	return nil
+}
+
+// unchain gives the memory of chains back.
+func (r *runner) unchain(chains []Chain) {
+	for _, c := range chains {
+		_, _, _ = syscall.RawSyscall(syscall.SYS_MUNMAP, uintptr(c.At), uintptr(c.Size), 0) // it was mapped
+	}
+}
+
+// mapAt maps memory at an address, unless something is there.
+func mapAt(at, size uint64) bool {
+	const noReplace = 0x100000 // MAP_FIXED_NOREPLACE
+	got, _, failed := syscall.RawSyscall6(syscall.SYS_MMAP, uintptr(at), uintptr(size), syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANON|noReplace, ^uintptr(0), 0)
+	return failed == 0 && uint64(got) == at
+}
+
 // mapPages maps the pages of a job, and takes away the pages of other jobs.
 func (r *runner) mapPages(j *Job) error {
 	want := slices.Clone(j.Pages)
@@ -151,17 +195,11 @@ func (r *runner) mapPages(j *Job) error {
 			delete(r.pages, p)
 		}
 	}
-	const noReplace = 0x100000 // of another mapping: MAP_FIXED_NOREPLACE
 	for _, p := range want {
 		if r.pages[p] {
 			continue
 		}
-		if p < lowest {
-			return ErrPage
-		}
-		got, _, failed := syscall.RawSyscall6(syscall.SYS_MMAP, uintptr(p), pageSize, syscall.PROT_READ|syscall.PROT_WRITE,
-			syscall.MAP_PRIVATE|syscall.MAP_ANON|noReplace, ^uintptr(0), 0)
-		if failed != 0 || uint64(got) != p {
+		if p < lowest || !mapAt(p, pageSize) {
 			return ErrPage
 		}
 		r.pages[p] = true

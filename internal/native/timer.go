@@ -18,8 +18,19 @@ type Job struct {
 	Pages    []uint64 // addresses of pages of 4 KiB of its own that the programs may use, and
 	Fill     uint64   // the word that they are full of before each program
 	Control  uint64   // a page more, which is not filled; 0 for none
-	Passes   int      // how often all programs are executed, one after the other
-	Repeats  int      // executions of a program in each pass, of which the shortest counts
+	Chains   []Chain
+	Passes   int // how often all programs are executed, one after the other
+	Repeats  int // executions of a program in each pass, of which the shortest counts
+}
+
+// Chain is memory in which each place holds the address of the next one, all of them in an order by chance. Its first address
+// is in Control from byte 128 on, a word for each chain, where programs may put another.
+type Chain struct {
+	At    uint64
+	Size  uint64 // bytes, a multiple of Step
+	Step  uint64 // bytes from place to place
+	Skew  uint64 // bytes by which each place is further in its step than the one before, but not behind it
+	Large bool   // in large pages, where the host has them
 }
 
 // Result holds what the programs returned, by pass and program.

@@ -40,7 +40,9 @@ var rooms = map[string][]string{
 	"modules":  {"smp", "sim", "image", "kprobes"},
 	"machines": {"mmu", "cpus"},
 	"judging":  {"mmu", "cpus"},
-	"distro":   {"mmu", "cpus", "image", "sim"},
+
+	"judging/describing": {"judging", "cpus", "machines"},
+	"distro":             {"mmu", "cpus", "image", "sim"},
 
 	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/x86"},
 	"distro/phases":    {"cpus", "image"},
@@ -73,7 +75,7 @@ var rooms = map[string][]string{
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
 		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/outdir", "results/tables", "races", "workloads", "gdb",
-		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines", "judging",
+		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines", "judging", "judging/describing",
 	},
 }
 

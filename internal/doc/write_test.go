@@ -1,0 +1,50 @@
+package doc
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kprobesim/internal/require"
+)
+
+// same compares two documents, but for where things stand.
+func same(a, b *Node) bool {
+	if a.Kind != b.Kind || a.Text != b.Text || len(a.Fields) != len(b.Fields) || len(a.Items) != len(b.Items) {
+		return false
+	}
+	for _, f := range a.Fields {
+		if other := b.Get(f.Key); other == nil || !same(f.Value, other) {
+			return false
+		}
+	}
+	for i := range a.Items {
+		if !same(a.Items[i], b.Items[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// What Write has written reads as the same document: every machine description, and what is rare.
+func TestWriteReads(t *testing.T) {
+	files, err := filepath.Glob("../../experiments/machines/*.toml")
+	require.NoError(t, err)
+	texts := map[string]string{"rare": "a = \"x\\n\\\"y\"\n\"b c\" = [1, \"2\", { d = true }]\n[e.f]\ng = 1.5\n[e.\"h i\"]\nj = -1\n[empty]\n"}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		require.NoError(t, err)
+		texts[f] = string(b)
+	}
+	if len(texts) < 8 {
+		t.Fatalf("%d documents", len(texts))
+	}
+	for name, text := range texts {
+		want, err := Parse(name, []byte(text))
+		require.NoError(t, err)
+		wrote := Write(want)
+		if got, err := Parse(name, wrote); err != nil || !same(got, want) {
+			t.Errorf("%s: %v\n%s", name, err, wrote)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package describing
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"kprobesim/internal/doc"
+	"kprobesim/internal/native"
+	"kprobesim/judging"
+)
+
+// clock measures the frequency of the core while it works.
+func (d *Describer) clock() error {
+	a, err := d.Host.Values(judging.Now())
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	var tick []float64
+	for time.Since(begun) < 300*time.Millisecond {
+		if _, err := d.Host.Cycles([]byte{0x90}, nil); err == nil {
+			tick = append(tick, d.Host.CycleTicks())
+		}
+	}
+	b, err := d.Host.Values(judging.Now())
+	if err != nil {
+		return err
+	}
+	if len(tick) == 0 {
+		return d.open("clock.frequency", judging.ErrBusy)
+	}
+	least, most := tick[0], tick[0]
+	for _, t := range tick {
+		least, most = min(least, t), max(most, t)
+	}
+	counter := float64(b[0]-a[0]) / time.Since(begun).Seconds()
+	if most > 1.05*least {
+		d.Open = append(d.Open, fmt.Sprintf("clock.frequency: the core changed between %.2f and %.2f GHz: it is throttled, or another guest uses it", counter/most/1e9, counter/least/1e9))
+	}
+	mhz := math.Round(counter/least/1e7) * 10
+	d.measured(text(fmt.Sprintf("%.0f MHz", mhz)), fmt.Sprintf("additions against the time-stamp counter of %.0f MHz", counter/1e6), "clock", "frequency")
+	return nil
+}
+
+// width takes the shortest time of instructions that take no unit.
+func (d *Describer) width() error {
+	best, of := math.Inf(1), ""
+	for _, l := range loops() {
+		if l.What != "rate" || l.Key != "cost.mov" && l.Key != "cost.zero_idiom" && l.Key != "cost.alu" {
+			continue
+		}
+		code := fromHex(l.Code)
+		v, err := d.time(code, nil)
+		if err != nil {
+			return d.open("core.width", err)
+		}
+		if v /= float64(len(bytes.Split([]byte(l.Text), []byte(";")))); v < best {
+			best, of = v, l.Text
+		}
+	}
+	n := int(math.Round(1 / best))
+	if n < 1 || n > 8 || 60%n != 0 && d.node("back_end") == nil {
+		return d.open(fmt.Sprintf("core.width: %d a cycle, which the description cannot have", n), nil)
+	}
+	d.measured(integer(n), fmt.Sprintf("%s: %d a cycle", of, n), "core", "width")
+	return nil
+}
+
+func integer(n int) *doc.Node { return &doc.Node{Kind: doc.Integer, Text: fmt.Sprint(n)} }
+
+// Places of chains on the host.
+const (
+	chainAt  = 0x1_0000_0000
+	chainTwo = 0x1_8000_0000
+)
+
+// load and save are the ways of a pointer from and to its place: mov with an absolute address.
+func load(register byte, n uint32) []byte {
+	return judging.Absolute([]byte{0x48, 0x8b, 0x04 | register<<3, 0x25}, judging.Pointers+8*n)
+}
+
+func save(register byte, n uint32) []byte {
+	return judging.Absolute([]byte{0x48, 0x89, 0x04 | register<<3, 0x25}, judging.Pointers+8*n)
+}
+
+const rax, rsi, rdi = 0, 6, 7
+
+// window finds how many instructions may stand between two loads that miss all caches, so that the second one still starts
+// before the first has ended (H. Wong, Measuring reorder buffer capacity, 2013). A third of the instructions between them writes
+// a register, a third flags, a third a vector, so that no sort of register runs out first.
+func (d *Describer) window() error {
+	low, high, err := d.parted(24, 600, 24)
+	if err == nil && high > low {
+		low, high, err = d.parted(max(low-24, 3), high+24, 3)
+	}
+	switch {
+	case err != nil:
+		return err
+	case high == low:
+		return d.open("core.window: two misses 600 instructions apart still overlap", nil)
+	}
+	d.measured(integer(low+1), fmt.Sprintf("two misses overlap up to %d instructions apart", low), "core", "window")
+	return nil
+}
+
+// parted returns the two numbers of instructions that the times of two misses jump between, or the same twice.
+func (d *Describer) parted(from, to, step int) (low, high int, err error) {
+	var times []float64
+	for n := from; n <= to; n += step {
+		// mov $1,%eax; cmp %ebx,%ecx; pand %xmm1,%xmm2
+		t, err := d.twoMisses(bytes.Repeat([]byte{0xb8, 1, 0, 0, 0, 0x39, 0xd9, 0x66, 0x0f, 0xdb, 0xd1}, n/3))
+		if err != nil {
+			return 0, 0, err
+		}
+		times = append(times, t)
+	}
+	best, at := math.Inf(1), 0
+	for i := 1; i < len(times); i++ {
+		if s := spread(times[:i]) + spread(times[i:]); s < best {
+			best, at = s, i
+		}
+	}
+	if mean(times[at:]) < 1.3*mean(times[:at]) {
+		return from, from, nil
+	}
+	return from + (at-1)*step, from + at*step, nil
+}
+
+func mean(v []float64) (m float64) {
+	for _, x := range v {
+		m += x / float64(len(v))
+	}
+	return m
+}
+
+// spread is the sum of squares around the mean.
+func spread(v []float64) (s float64) {
+	m := mean(v)
+	for _, x := range v {
+		s += (x - m) * (x - m)
+	}
+	return s
+}
+
+// twoMisses times a repetition of two misses with code behind each.
+func (d *Describer) twoMisses(between []byte) (float64, error) {
+	const copies, times = 10, 200
+	body := append(append([]byte{0x48, 0x8b, 0x3f}, between...), 0x48, 0x8b, 0x36) // mov (%rdi),%rdi; mov (%rsi),%rsi
+	l := judging.Loop{
+		Before: append(load(rdi, 0), load(rsi, 1)...), Body: append(body, between...), Copies: copies, Times: times,
+		After: append(save(rdi, 0), save(rsi, 1)...),
+	}
+	chain := native.Chain{At: chainAt, Size: 64 << 20, Step: 256, Large: true}
+	other := chain
+	other.At = chainTwo
+	v, err := d.Host.Shortest(l.Native(), &native.Job{Chains: []native.Chain{chain, other}, Passes: 5, Repeats: 1}, 2)
+	return v / (copies * times), err
+}
+
+// branches measures wrong predictions and the return stack.
+func (d *Describer) branches() error {
+	if err := d.misprediction(); err != nil {
+		return err
+	}
+	return d.returnStack()
+}
+
+// misprediction times a branch on random bits beside one that never changes. Half of the random ones are mispredicted.
+func (d *Describer) misprediction() error {
+	// imul $0x5851f42d,%rax,%rax; add $0x3039,%rax: a linear congruential generator, whose state goes on from run to run
+	step := slices.Concat(load(rax, 2), fromHex("4869c02df451584805393000"+"00"), save(rax, 2))
+	branch := func(register byte) []byte { // bt $40; jc over nop
+		return append(slices.Clone(step), 0x48, 0x0f, 0xba, 0xe0|register, 40, 0x72, 1, 0x90)
+	}
+	random, err := d.time(branch(rax), nil)
+	if err != nil {
+		return d.open("event.mispredict", err)
+	}
+	steady, err := d.time(branch(rdi), nil)
+	if err != nil {
+		return d.open("event.mispredict", err)
+	}
+	v := math.Round(2 * (random - steady))
+	if v < 1 {
+		return d.open("event.mispredict: random branches take no longer than steady ones", nil)
+	}
+	d.measured(number(v), fmt.Sprintf("a branch on random bits takes %.1f cycles more than a steady one", random-steady), "event", "mispredict", "cycles")
+	return nil
+}
+
+// returnStack finds the depth of calls behind which returns are mispredicted.
+func (d *Describer) returnStack() error {
+	const apart, deepest = 4, 80
+	last, first := 0.0, 0.0
+	for n := apart; n <= deepest; n += apart {
+		v, err := d.nested(n)
+		if err != nil {
+			return d.open("predictor.return_stack", err)
+		}
+		if n == 2*apart {
+			first = v - last
+		}
+		if n > 2*apart && v-last > first+5*apart { // as long as at the beginning, and then a wrong prediction each
+			d.measured(integer(n-apart), fmt.Sprintf("calls %d deep return without a wrong prediction", n-apart), "predictor", "return_stack")
+			return nil
+		}
+		last = v
+	}
+	return d.open(fmt.Sprintf("predictor.return_stack: no depth up to %d is mispredicted", deepest), nil)
+}
+
+// nested times calls n deep and their returns. There are few copies, because a predictor has room for few branches.
+func (d *Describer) nested(n int) (v float64, err error) {
+	code := []byte{0xe8, 5, 0, 0, 0, 0xe9} // call over the jump that leads behind all of it
+	code = binary.LittleEndian.AppendUint32(code, uint32(6*(n-1)+1))
+	code = append(code, bytes.Repeat([]byte{0xe8, 1, 0, 0, 0, 0xc3}, n-1)...) // call over a ret
+	code = append(code, 0xc3)
+	const times = 2000
+	program := func(copies int) []byte {
+		l := judging.Loop{Before: []byte{0xbc, 0, 8, 0, 0x14}, Body: code, Copies: copies, Times: times} // mov $0x14000800,%esp
+		return l.Native()
+	}
+	return again(func() (float64, error) {
+		return d.Host.Difference(program(4), program(2), 2*times, &native.Job{Pages: []uint64{0x1400_0000}, Passes: 7, Repeats: 2})
+	})
+}

@@ -1,0 +1,168 @@
+package describing
+
+import (
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/internal/doc"
+	"kprobesim/internal/native"
+	"kprobesim/internal/require"
+	"kprobesim/judging"
+	"kprobesim/machines"
+)
+
+// simulated is a host that is simulated, for the loops of the list. It has nothing else to be measured.
+type simulated struct {
+	pricer *judging.Pricer
+	busy   bool
+}
+
+func (s *simulated) Cycles(block []byte, pages []uint64) (float64, error) {
+	if s.busy {
+		return 0, judging.ErrBusy
+	}
+	return s.pricer.Cycles(block, pages)
+}
+
+func (*simulated) Difference([]byte, []byte, int, *native.Job) (float64, error) {
+	return 0, errors.ErrUnsupported
+}
+
+func (*simulated) Shortest([]byte, *native.Job, float64) (float64, error) {
+	return 0, errors.ErrUnsupported
+}
+func (*simulated) Values(...[]byte) ([]uint64, error) { return nil, errors.ErrUnsupported }
+func (*simulated) CycleTicks() float64                { return 1 }
+
+// family is the document of a shipped machine.
+func family(t *testing.T) *doc.Node {
+	t.Helper()
+	const file = "../../experiments/machines/opteron-246.toml"
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	root, err := doc.Parse(file, b)
+	require.NoError(t, err)
+	return root
+}
+
+func read(root *doc.Node) (*machines.Machine, error) {
+	var errs doc.Errors
+	m := machines.Read(root, []*cpus.ISA{x86.ISA64()}, &errs)
+	return m, errs.Err()
+}
+
+// describer is one of a host that is a shipped machine with other numbers.
+func describer(t *testing.T, numbers ...string) (*Describer, *simulated) {
+	t.Helper()
+	other := family(t)
+	for _, n := range numbers {
+		s, err := doc.ParseSetting(n)
+		require.NoError(t, err)
+		require.NoError(t, s.Apply(other))
+	}
+	host, err := read(other)
+	require.NoError(t, err)
+	s := &simulated{pricer: judging.NewPricer(&host.CPU)}
+	d := &Describer{Host: s, Root: family(t), Read: read, Say: func(string, ...any) {}, name: "opteron-246"}
+	d.begin("host", time.Unix(0, 0))
+	return d, s
+}
+
+// only runs the loops of some tables.
+func only(t *testing.T, d *Describer, tables ...string) {
+	t.Helper()
+	for _, l := range loops() {
+		for _, k := range tables {
+			if l.Key == k {
+				require.NoError(t, d.explain(l))
+			}
+		}
+	}
+}
+
+// A host that is the simulator with other numbers is described by these numbers.
+func TestFindsNumbers(t *testing.T) {
+	d, _ := describer(t, "cost.imul.latency=7", "cost.shift.latency=2", "cost.bit_scan.issue=4", "event.store_forward.cycles=5", "cost.lea.latency=1")
+	only(t, d, "cost.imul", "cost.shift", "cost.bit_scan", "event.store_forward", "cost.bswap")
+	for key, want := range map[string]string{
+		"cost.imul.latency": "7", "cost.shift.latency": "2", "event.store_forward.cycles": "5", "cost.bswap.latency": "1",
+	} {
+		if got := d.text(strings.Split(key, ".")...); got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+	for table, want := range map[string]string{
+		"cost.imul": "here: ", "cost.bswap": "here: bswap %eax, 1.00 cycles", "cost.mul": "prior: opteron-246 has it from IL:",
+	} {
+		if got := d.text(append(strings.Split(table, "."), "source")...); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: source %q, want %q", table, got, want)
+		}
+	}
+	wrote, err := doc.Parse("host", doc.Write(d.Root))
+	require.NoError(t, err)
+	if m, err := d.Read(wrote); err != nil || m.Name != "host" || len(m.FittedParams()) != 0 {
+		t.Errorf("%v, %v", m, err)
+	}
+}
+
+// A form that the family prices like its class gets a price of its own where the host has another.
+func TestFindsForms(t *testing.T) {
+	d, _ := describer(t, `cost.shift_cl={ uops = 1, latency = 3, port = "alu", source = "IL: 0" }`)
+	only(t, d, "cost.shift", "cost.shift_cl")
+	if got, of := d.text("cost", "shift_cl", "latency"), d.text("cost", "shift", "latency"); got != "3" || of != "1" {
+		t.Errorf("shift_cl %s, shift %s", got, of)
+	}
+}
+
+// A loop that no number explains is open, and its table is as it was; so is one that a busy host does not settle.
+func TestLeavesOpen(t *testing.T) {
+	d, s := describer(t)
+	table := d.text("cost", "nop", "port")
+	wide, err := read(family(t))
+	require.NoError(t, err)
+	wide.CPU.Width = 6 // which the description is not told
+	k := wide.CPU.Classes["nop"]
+	k.Port, k.Issue, k.Slots = "", 0, 0
+	wide.CPU.Classes["nop"] = k
+	s.pricer = judging.NewPricer(&wide.CPU)
+	only(t, d, "cost.nop")
+	if len(d.Open) == 0 || !strings.Contains(d.Open[0], "no value explains it") {
+		t.Errorf("open: %q", d.Open)
+	}
+	if got := d.text("cost", "nop", "port"); got != table {
+		t.Errorf("nop has port %q, and had %q", got, table)
+	}
+	s.busy, d.Open = true, nil
+	only(t, d, "cost.bswap")
+	if len(d.Open) != 1 || !strings.Contains(d.Open[0], judging.ErrBusy.Error()) {
+		t.Errorf("open: %q", d.Open)
+	}
+}
+
+// Every loop is code that the simulator executes, and prices.
+func TestLoopsRun(t *testing.T) {
+	_, s := describer(t)
+	for _, l := range loops() {
+		code, err := hex.DecodeString(l.Code)
+		require.NoError(t, err)
+		pages, err := s.pricer.Pages(code)
+		require.NoError(t, err)
+		if v, err := s.pricer.Cycles(code, pages); err != nil || v < 0 {
+			t.Errorf("%s: %v cycles, %v", l.Text, v, err)
+		}
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 3: "3", 0.25: "1/4", 1.5: "3/2", 7. / 12: "7/12", 1. / 60: "1/60"} {
+		if got := number(v); got.Text != want {
+			t.Errorf("%v: %s, want %s", v, got.Text, want)
+		}
+	}
+}
