@@ -81,6 +81,7 @@ var isaNamed = map[string]string{
 	"internal/hosttools/forbid_mapped.go": "a filter of system calls, whose numbers are those of one host",
 	"internal/hosttools/forbid_none.go":   "the hosts without that filter",
 	"experiments/compare-qemu.sh":         "runs an x86 kernel under qemu",
+	"experiments/cross-check.sh":          "asks about the machines of one instruction set",
 	"internal/waits/main.go":              "measures the main experiment and the boot of a packaged kernel",
 	"image/image.go":                      "the formats of files that are known: data",
 	"image/imagetest/imagetest.go":        "builds files of a format that exists, for tests",
