@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -70,13 +73,17 @@ func (a *app) debug(listen string, symbols []byte, toEnd bool, run gdb.Run) erro
 		return fail(exitFailed, err)
 	}
 	defer os.Remove(file)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	fmt.Fprintf(a.err, "gdb is waited for; connect by:\n  gdb-multiarch -ex 'target remote %s' %s\n", l.Addr(), file)
 	conn, err := l.Accept()
 	if err != nil {
 		return fail(exitFailed, err)
 	}
 	defer conn.Close()
-	_ = l.Close() // one gdb is enough
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // the session ends as if gdb were gone, and the file with it
+	_ = l.Close()                                               // one gdb is enough
 	return fail(exitFailed, gdb.Serve(conn, run, a.err, toEnd))
 }
 

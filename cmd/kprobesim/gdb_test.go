@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,13 +108,14 @@ func TestRealGDBInPackagedKernels(t *testing.T) {
 // connection finds in what a command says how gdb connects.
 var connection = regexp.MustCompile(`'target remote (\S+)' (\S+)\n`)
 
-// debugSession runs a command that waits for gdb, has gdb go through a script, and returns what gdb says.
-func debugSession(t *testing.T, program, script string, args ...string) string {
+// waiting runs a command that waits for gdb, and returns at which address, the file with the symbols, and what gives the exit
+// code.
+func waiting(t *testing.T, args ...string) (address, symbols string, code <-chan int) {
 	t.Helper()
 	r, w := io.Pipe()
-	code := make(chan int, 1)
+	over := make(chan int, 1)
 	go func() {
-		code <- newApp(io.Discard, w).run(args)
+		over <- newApp(io.Discard, w).run(args)
 		_ = w.Close()
 	}()
 	var said bytes.Buffer
@@ -125,11 +128,43 @@ func debugSession(t *testing.T, program, script string, args ...string) string {
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }() // what comes at the end
+	return string(how[1]), string(how[2]), over
+}
+
+// TestInterruptedGDB ends a command that waits for gdb, and one whose gdb is connected. No file stays.
+func TestInterruptedGDB(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	for _, connected := range []bool{false, true} {
+		address, symbols, code := waiting(t, "gdb", experiment, "--point", "k")
+		if connected {
+			conn := require.Must(net.Dial("tcp", address))(t)
+			defer conn.Close()
+			c := protocol.New(conn)
+			require.NoError(t, c.Send("?"))
+			require.Must(c.Receive())(t)
+		}
+		self := require.Must(os.FindProcess(os.Getpid()))(t)
+		require.NoError(t, self.Signal(syscall.SIGTERM))
+		if c := <-code; c != exitFailed {
+			t.Errorf("exit code %d", c)
+		}
+		if _, err := os.Stat(symbols); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", symbols, err)
+		}
+	}
+}
+
+// debugSession runs a command that waits for gdb, has gdb go through a script, and returns what gdb says.
+func debugSession(t *testing.T, program, script string, args ...string) string {
+	t.Helper()
+	address, symbols, code := waiting(t, args...)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "script")
-	require.NoError(t, os.WriteFile(file, []byte("target remote "+string(how[1])+"\n"+script), 0o600))
-	cmd := exec.CommandContext(ctx, program, "-nx", "-batch", "-ex", "set height 0", "-ex", "set confirm off", "-x", file, string(how[2]))
+	require.NoError(t, os.WriteFile(file, []byte("target remote "+address+"\n"+script), 0o600))
+	cmd := exec.CommandContext(ctx, program, "-nx", "-batch", "-ex", "set height 0", "-ex", "set confirm off", "-x", file, symbols)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("gdb: %v\n%s", err, out)

@@ -245,7 +245,11 @@ func (s *submission) undone(queue map[int]string, exits map[int]int) (list []int
 			continue
 		case s.state.Tries[n] == 0:
 		case ended && (code == exitUsage || code == exitInternal || code == slurm.OtherProgram):
-			return nil, errors.Join(fmt.Errorf("shard %d ended with exit code %d: see %s", n, code, s.array.Log(n)), s.array.Cancel())
+			why := ""
+			if code == slurm.OtherProgram {
+				why = " (another program stands there)"
+			}
+			return nil, errors.Join(fmt.Errorf("shard %d ended with exit code %d%s: see %s", n, code, why, s.array.Log(n)), s.array.Cancel())
 		case !ended && !s.lost[n]:
 			lost[n] = true
 			continue
