@@ -26,9 +26,8 @@ type probed struct {
 	user    bool   // of user space: others may pass while its instruction is stepped
 	nested  bool   // it stands in the handler of another probe, whose hits are all missed ones
 	state   expected
-	epoch   int      // counts changes of state
-	by      int      // the CPU that changed it last
-	syncs   []uint64 // how often each CPU had synchronized then
+	epoch   int    // counts changes of state
+	last    change // the last of them
 }
 
 // call is a call of a watched function that a task is in.
@@ -92,16 +91,7 @@ func (c *calls) set(probe int, e expected) {
 }
 
 // told notes which CPU has changed a probe, and how often each had synchronized then.
-func (c *calls) told(probe, by int, syncs []uint64) {
-	c.probes[probe].by, c.probes[probe].syncs = by, syncs
-}
-
-// unaware reports whether a CPU may still execute what stood there before the last change of a probe. Where
-// stores do not reach instruction caches nothing makes another CPU look again when a probe is armed. It does
-// at its next interrupt.
-func (p *probed) unaware(cpu int, now []uint64) bool {
-	return cpu != p.by && p.syncs != nil && now[cpu] == p.syncs[cpu]
-}
+func (c *calls) told(probe, by int, syncs []uint64) { c.probes[probe].last = change{by, syncs} }
 
 // probedAt reports whether the script ever has a probe at an address.
 func (c *calls) probedAt(pc uint64) bool {
@@ -119,7 +109,7 @@ func (c *calls) enter(t *task, fn uint64, cpu int, now []uint64) {
 	x.fn = fn
 	for i, p := range c.probes {
 		x.states[i], x.counts[i] = stated{p.state, p.epoch}, 0
-		if now != nil && p.state != absent && p.unaware(cpu, now) {
+		if now != nil && p.state != absent && p.last.unaware(cpu, now) {
 			x.states[i].state = maybe
 		}
 	}

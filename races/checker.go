@@ -40,8 +40,7 @@ type checker struct {
 	calls  calls
 	storer int  // the CPU that has stored into text last
 	lazy   bool // CPUs go on with what their instruction caches have
-
-	stepping func() bool // an instruction of user mode is stepped, its breakpoint is away; nil where nothing is
+	steps  steps
 }
 
 // Step implements cpus.Observer.
@@ -57,6 +56,8 @@ func (c *checker) Step(s *cpus.Step) {
 		c.compare(s.CPU)
 	case textCode:
 		c.inText(s, c.textAt(s.PC))
+	case stepCode:
+		c.stepped(s.CPU)
 	case slotCode, detourCode:
 		c.inSlot(s, &c.pools[class-slotCode])
 	case returnCode:
@@ -93,7 +94,9 @@ func (c *checker) inText(s *cpus.Step, t *text) {
 		}
 	}
 	if kind == "" && t.user {
-		kind, why = c.passedUser(s, t)
+		if name := c.passedUser(s.PC, s.CPU, s.Code); name != "" {
+			kind, why = Lost, fmt.Sprintf("%s: executed % x, although probe %s is in every page and no task steps it", t.at(s.PC), s.Code, name)
+		}
 	}
 	if kind != "" {
 		c.report.found(kind, s.CPU, s.PC, why)

@@ -197,3 +197,30 @@ func TestCheckerSeesStores(t *testing.T) {
 		t.Error("a store that was looked at counts as unseen")
 	}
 }
+
+// TestStepsOfUserMode has CPU 0 step the instruction of a probe of user mode in its place. The other CPU may execute the
+// original while the breakpoint is away, and behind that until it synchronizes; the CPU that put it back may not.
+func TestStepsOfUserMode(t *testing.T) {
+	g := newToyGuest()
+	g.lazy, g.texts[0].user, g.texts[0].called = true, true, false
+	g.calls.probes = []*probed{{name: "u", addr: toyAt, fn: toyAt, user: true, state: on}}
+	open, original := true, g.bytes[0]
+	g.steps = steps{open: func() bool { return open }, place: func() uint64 { return toyAt }, ended: map[uint64]change{}}
+	g.code.mark(stepCode, span{toyStores, toyStores + 1})
+	g.run(1, toyAt)
+	g.bytes[0] = g.arch.Breakpoint[0]
+	g.run(0, toyStores, toyStores)
+	open = false
+	g.run(0, toyStores)
+	g.bytes[0] = original // what the instruction cache of a CPU has
+	g.run(1, toyAt)
+	if len(g.kinds) > 0 {
+		t.Errorf("a CPU that did not synchronize since: %v", g.kinds)
+	}
+	g.run(0, toyAt)
+	g.syncs[1]++
+	g.run(1, toyAt)
+	if !slices.Equal(g.kinds, []Kind{Lost, Lost}) {
+		t.Errorf("the CPU that put the breakpoint back, and one that synchronized since: %v", g.kinds)
+	}
+}

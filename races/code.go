@@ -13,6 +13,7 @@ const (
 	returnCode        // the end of a call
 	handlerCode       // the begin of a handler, which may be a probed function too
 	spinCode          // a loop that waits
+	stepCode          // ends the step of an instruction of user mode
 	poolCode          // where return instances are taken and put back without a lock
 )
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"kprobesim/cpus"
 	"kprobesim/image"
 	"kprobesim/kprobes"
 	"kprobesim/smp"
@@ -72,26 +71,31 @@ func (t *trial) findStepping() error {
 	if err != nil {
 		return err
 	}
-	t.checker.stepping = func() bool {
-		mem := image.Access{Memory: t.m}
-		p, now := mem.Load(hit.Addr, probe), mem.Load(hit.Addr, stage)
-		return mem.Err == nil && p != 0 && now == uint64(copies)
+	at, ok := t.l.im.Symbol("stepped")
+	if !ok {
+		return nil
+	}
+	load := func(base uint64, f image.Field) uint64 {
+		v, err := t.m.Load(base+f.Offset, f.Size)
+		if err != nil {
+			t.m.Stop(err)
+		}
+		return v
+	}
+	c := t.checker
+	c.steps = steps{
+		open:  func() bool { return load(hit.Addr, probe) != 0 && load(hit.Addr, stage) == uint64(copies) },
+		place: func() uint64 { return load(at.Addr, image.Field{Size: int(at.Size)}) },
+		ended: map[uint64]change{},
+	}
+	for _, name := range []string{"user_stepped", "user_step_faulted"} {
+		fn, err := t.l.function(name)
+		if err != nil {
+			return err
+		}
+		c.code.mark(stepCode, fn)
 	}
 	return nil
-}
-
-// passedUser judges an original instruction that was executed where an enabled probe stands in every page. That is right
-// for who steps it, and for others while somebody does.
-func (c *checker) passedUser(s *cpus.Step, t *text) (Kind, string) {
-	for _, p := range c.calls.probes {
-		switch {
-		case !p.user || p.addr != s.PC || p.state != on || c.arch.Classify(s.Code, s.PC).Kind == kprobes.ClassBreakpoint:
-		case c.lazy && p.unaware(s.CPU, c.m.Syncs()):
-		case c.stepping == nil || !c.stepping():
-			return Lost, fmt.Sprintf("%s: executed % x, although probe %s is in every page and nobody steps it", t.at(s.PC), s.Code, p.name)
-		}
-	}
-	return "", ""
 }
 
 // processes starts the tasks with address spaces. What their function returns is learned before any probe is there.
