@@ -72,6 +72,8 @@ type Kernel struct {
 	swap func(cpu int, contexts []uint8) []uint8
 	// locked tells the machine that a CPU takes the lock of its run queue, which is no lock of the guest; nil as swap.
 	locked func(cpu int)
+	// away tells whether a CPU in the idle loop executes something else, an interrupt; nil when there is no machine.
+	away func(cpu int) bool
 }
 
 // cpuState holds what belongs to one CPU.
@@ -189,6 +191,9 @@ func (k *Kernel) newCPU(i int) error {
 // stops the machine.
 func (k *Kernel) Bind(m *sim.Machine) {
 	k.notes, k.swap, k.locked, m.Explain = m.Note, m.SwitchTask, m.Locked, k.Explain
+	if from, size, ok := k.im.Section(idleSection); ok {
+		k.away = func(cpu int) bool { return m.CPU(cpu).PC()-from >= size }
+	}
 	bind := func(name string, f func(*sim.Call) uint64) {
 		m.Bind(name, func(c *sim.Call) uint64 {
 			v := f(c)

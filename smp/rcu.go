@@ -48,8 +48,12 @@ func (k *Kernel) holders() string {
 	return "a grace period of RCU-sched, held up by " + strings.Join(list, ", ")
 }
 
+// idleSection has the code of the guest's idle loop.
+const idleSection = ".phase.idle"
+
 // beginPeriod begins a grace period unless one is running or none is wanted. CPUs in the idle loop
-// have passed it already.
+// have passed it already. Another CPU that serves an interrupt there has not, from the interrupt's first instruction to its
+// last: a probe may be hit where the count of interrupts does not tell of it, at irq_enter for instance.
 func (k *Kernel) beginPeriod(c Caller) {
 	r := &k.rcu
 	if r.begun > r.ended || r.wanted <= r.begun {
@@ -59,7 +63,7 @@ func (k *Kernel) beginPeriod(c Caller) {
 	k.note(c.CPU(), EventGraceBegin, PeriodSched, uint64(r.begun), 0)
 	r.left = 0
 	for _, cpu := range k.online() {
-		if !k.idles(cpu) {
+		if !k.idles(cpu) || k.away != nil && cpu.n != c.CPU() && k.away(cpu.n) {
 			cpu.holds = true
 			k.mem.Store(cpu.wanted, word, 1)
 			r.left++
