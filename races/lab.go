@@ -273,7 +273,7 @@ func (l *lab) boot(c chooser) (*trial, error) {
 		Machine: sim.Config{
 			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e, Budget: 1 << 60, Attach: t.attach(),
 		},
-		Kernel: smp.Options{HZ: hz / l.s.Jiffy, Preempt: l.v.Preempt, Tick: true, ForceQuiescent: -1},
+		Kernel: smp.Options{HZ: hz / l.v.Jiffy, Preempt: l.v.Preempt, Tick: true, ForceQuiescent: -1},
 		Probes: l.options(),
 	})
 	if err != nil {

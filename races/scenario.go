@@ -79,6 +79,7 @@ type Watch struct {
 type Variant struct {
 	Name     string
 	ISA, Era string // of the kernel
+	Jiffy    int64  // cycles; the scenario's where it says none
 	Preempt  bool
 	Patching string
 	Quiesce  string
@@ -133,7 +134,7 @@ func read(r *doc.Reader) *Scenario {
 		Title:  doc.Need(r, "title", doc.Text),
 		CPUs:   int(doc.Need(r, "cpus", doc.Int(1, maxCPUs))),
 		Memory: doc.Opt(r, "memory", 16<<20, doc.Size().Whole(false, 16<<20, 1<<30)),
-		Jiffy:  doc.Opt(r, "jiffy", 2000, doc.Int(500, 1_000_000)),
+		Jiffy:  doc.Opt(r, "jiffy", 2000, jiffies),
 		Delay:  doc.Opt(r, "delay", 5, doc.Int(0, 100)),
 		Limit:  uint64(doc.Opt(r, "limit", 2_000_000, doc.Int(1000, 1_000_000_000))),
 	}
@@ -141,7 +142,7 @@ func read(r *doc.Reader) *Scenario {
 	s.Callers = tables(r, "callers", maxCallers, len(s.Processes) == 0, s.readCaller)
 	s.Watches = tables(r, "watchpoints", maxWatches, false, readWatch)
 	s.Probes = tables(r, "probes", maxProbes, len(s.Watches) == 0, readProbe)
-	s.Variants = tables(r, "variants", maxVariants, true, readVariant)
+	s.Variants = tables(r, "variants", maxVariants, true, s.readVariant)
 	for _, key := range []string{"replicates", "replicate", "seed"} {
 		if r.Has(key) {
 			r.Errorf(key, "a search tries many schedules under one layout: leave this key out; --seed chooses the schedules")
@@ -153,6 +154,9 @@ func read(r *doc.Reader) *Scenario {
 	r.Done()
 	return s
 }
+
+// jiffies are the cycles that a jiffy may have.
+var jiffies = doc.Int(500, 1_000_000)
 
 // tables reads a list of tables. One that is needed, or that is there, must have an element.
 // At most so many are read on, so that a hostile file cannot make the list of messages endless.
@@ -322,7 +326,7 @@ func eras() []string {
 
 // readVariant has the words of an era and of a grace period. The mutants of "catches" are run by
 // tests, which want the search to notice each of them.
-func readVariant(r *doc.Reader) Variant {
+func (s *Scenario) readVariant(r *doc.Reader) Variant {
 	return Variant{
 		Name:     doc.Need(r, "name", doc.Name),
 		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(targets.Names(targets.List())...)),
@@ -333,6 +337,7 @@ func readVariant(r *doc.Reader) Variant {
 		Boost:    doc.Opt(r, "boost", true, doc.Flag),
 		Optimize: doc.Opt(r, "optimize", true, doc.Flag),
 		User:     doc.Opt(r, "user", false, doc.Flag),
+		Jiffy:    doc.Opt(r, "jiffy", s.Jiffy, jiffies),
 		Coherent: doc.Opt(r, "coherent", false, doc.Flag),
 		Catches:  doc.Opt(r, "catches", nil, doc.ListOf(doc.OneOf(Mutants()...))),
 	}

@@ -106,35 +106,37 @@ __used unsigned long native_thread_loop(unsigned long id)
 }
 
 #ifdef PREEMPT
-/* Calls schedule() for a task that goes on afterwards, whatever its state says. */
-static void preempt_once(struct thread_info *info)
+/*
+ * The running task gives way. It counts as preempted from before interrupts are on: the tick of an interrupt that strikes
+ * then does not preempt it once more, and schedule() leaves it runnable whatever its state says.
+ */
+static __always_inline void give_way(int struck)
 {
-	info->preempt_count += PREEMPT_ACTIVE;
-	schedule();
-	info->preempt_count -= PREEMPT_ACTIVE;
-	barrier();
+	struct thread_info *info = current_thread_info();
+
+	do {
+		info->preempt_count += PREEMPT_ACTIVE;
+		if (struck)
+			local_irq_enable();
+		schedule();
+		if (struck)
+			local_irq_disable();
+		info->preempt_count -= PREEMPT_ACTIVE;
+		barrier();
+	} while (need_resched());
 }
 
 /* Preemption has just been enabled and another task is to run. */
 __used void preempt_schedule(void)
 {
-	struct thread_info *info = current_thread_info();
-
-	if (info->preempt_count || irqs_disabled())
-		return;
-	do
-		preempt_once(info);
-	while (need_resched());
+	if (!current_thread_info()->preempt_count && !irqs_disabled())
+		give_way(0);
 }
 
 /* The same at the end of an interrupt that struck where preemption was enabled; interrupts are off. */
 __used void preempt_schedule_irq(void)
 {
-	do {
-		local_irq_enable();
-		preempt_once(current_thread_info());
-		local_irq_disable();
-	} while (need_resched());
+	give_way(1);
 }
 
 __used void preempt_check(void)
