@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/experiments"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/targets"
@@ -71,7 +72,7 @@ const (
 )
 
 // SortOf guesses the sort of a file that somebody brings from the keys that it has: only machines have a clock or an
-// instruction set at the top, and only scenarios a script.
+// instruction set at the top, or are based on a machine, and only scenarios have a script.
 func SortOf(file string, b []byte) Sort {
 	root, err := doc.Parse(file, b)
 	if err != nil {
@@ -82,10 +83,16 @@ func SortOf(file string, b []byte) Sort {
 			return SortScenario
 		}
 	}
-	for _, key := range []string{"isa", "clock", "core", "event", "cost", "calibration", "memory", "cache", "tlb"} {
+	for _, key := range []string{
+		"isa", "clock", "core", "event", "cost", "calibration", "memory", "cache", "tlb", "sources", "port", "predictor", "front_end",
+		"back_end", "op_cache", "fusion", "groups", "processor",
+	} {
 		if root.Get(key) != nil {
 			return SortMachine
 		}
+	}
+	if base := root.Get("base"); base != nil && slices.Contains(experiments.Machines(), base.Text) {
+		return SortMachine
 	}
 	return SortExperiment
 }
