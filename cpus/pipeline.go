@@ -82,7 +82,6 @@ func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 	if c.Groups.On || c.Model == Scoreboard {
 		fail("back_end: cores with groups or a scoreboard have none; leave one of them out")
 	}
-	fail("back_end: it is read, and not modelled yet; leave it out")
 	names := c.PipeNames()
 	if len(names) > MaxPipes {
 		fail("port: %d pipes; at most %d are modelled", len(names), MaxPipes)

@@ -135,6 +135,9 @@ func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
 		if e.reachesNewWindow(pc, n) {
 			op.Flags |= newWindow
 		}
+		if e.pipes != nil {
+			e.pipes.mark(b.ops, &op, pc, n)
+		}
 		at += n
 		pc += n
 		in.next = pc

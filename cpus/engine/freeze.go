@@ -44,6 +44,9 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	if c.grouped {
 		w = c.freezeGroup(w, d)
 	}
+	if c.pipes != nil {
+		w = c.freezePipes(w, d)
+	}
 	// Execution begins when the instruction was dispatched or later. What moves the stack pointer sets stackAddress itself.
 	live := uint64(0)
 	for i, t := range &c.ready {
@@ -76,6 +79,9 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 		}
 	}
 	w[head+2] = sent
+	if c.pipes != nil {
+		return c.freezePipesRing(w, d), uint8(bits.Len64(sent))
+	}
 	return c.freezeRing(w), uint8(bits.Len64(sent))
 }
 
@@ -111,6 +117,9 @@ func (c *Core) melt(d ticks, w []uint64) {
 	w = w[6:]
 	if c.grouped {
 		w = c.meltGroup(d, w)
+	}
+	if c.pipes != nil {
+		w = c.pipes.melt(d, w)
 	}
 	c.ready, c.port = [Registers]ticks{}, [maxPorts]ticks{}
 	for ; live != 0; live &= live - 1 {

@@ -118,7 +118,7 @@ const (
 	memoLeast  = 1 << 9  // edges of one CPU of many
 	memoHeads  = 15      // logarithm of the heads of nodes
 	memoWords  = 32      // for one edge
-	memoState  = 1 << 10 // and for the largest state, which finds room even where few edges do
+	memoState  = 1 << 12 // and for the largest state, which finds room even where few edges do
 	memoInputs = 120     // of one edge
 	memoTrial  = 256     // blocks without an edge until the next decision
 	restLeast  = 1 << 9

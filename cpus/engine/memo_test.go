@@ -64,7 +64,38 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 	for _, name := range eventNames {
 		cfg.Events[name] = clock.Ticks(rng.IntN(900))
 	}
+	if cfg.Model == cpus.Window && !cfg.Groups.On && rng.IntN(2) == 0 {
+		anyPipes(rng, cfg)
+	}
 	return cfg
+}
+
+// anyPipes describes a core by random pipes.
+func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
+	cfg.Width = 1 + rng.IntN(cpus.MaxWidth)
+	cfg.BackEnd = cpus.BackEnd{On: true, Retire: rng.IntN(9), Scheduler: rng.IntN(2) * (1 + rng.IntN(30)), AtStart: rng.IntN(2) == 0}
+	cfg.FrontEnd.Decoders = rng.IntN(5)
+	if rng.IntN(2) == 0 {
+		cfg.OpCache = cpus.OpCache{Sets: 1 << rng.IntN(4), Ways: 1 + rng.IntN(3), Uops: 1 + rng.IntN(8), Window: 32 << rng.IntN(2), Entries: 1 + rng.IntN(4), Rate: 1 + rng.IntN(9)}
+	}
+	cfg.Fusion = cpus.Fusion{Pairs: map[string][]string{"add": {"count"}}, Immediate: rng.IntN(2) == 0}
+	cfg.FrontEnd.Unlaminates = [][]string{nil, {cpus.IndexedLoads}, {cpus.IndexedStores, cpus.IndexedModifies}}[rng.IntN(3)]
+	cfg.Pipes = map[string][]string{}
+	for _, n := range append(Ports(), "store_address") {
+		for range 1 + rng.IntN(3) {
+			cfg.Pipes[n] = append(cfg.Pipes[n], string(rune('a'+rng.IntN(12))))
+		}
+	}
+	for name, k := range cfg.Classes {
+		k.Port, k.Unit, k.Ops = "", "", 1+rng.IntN(4)
+		for i := range rng.IntN(4) {
+			k.To[i] = []string{"alu", "load", "store", "branch"}[rng.IntN(4)]
+		}
+		if cfg.Classes[name].Unit != "" {
+			k.Unit, cfg.Ports["divider"] = "divider", 300
+		}
+		cfg.Classes[name] = k
+	}
 }
 
 // rounds is a program of loops within loops, with loads and stores that meet each other.
@@ -205,9 +236,10 @@ var remembered = map[string]string{
 	"timing.fetched": stated, "windowState.streams": stated, "windowState.moved": stated, "windowState.ready": stated, "windowState.port": stated, "windowState.ring": stated,
 	"windowState.stores": stated, "windowState.placed": "what stores count from",
 	"windowState.group": stated + ", where there are groups",
+	"windowState.pipes": stated + ", where there are any",
 	"windowState.at":    "where the ring begins",
 
-	"timing.settled": given, "timing.extra": given, "timing.late": given,
+	"timing.settled": given, "timing.extra": given, "timing.late": given, "timing.repriced": given,
 
 	"timing.window": fixed, "timing.slack": fixed, "timing.storeBusy": fixed, "timing.lead": fixed,
 	"windowState.slot": fixed, "windowState.loadBusy": fixed, "windowState.fetchMask": fixed,
@@ -268,6 +300,18 @@ func TestEveryFieldIsRemembered(t *testing.T) {
 	delete(changes, "dispatch") // by a tick it is nothing but the end of a group
 	for name, change := range changes {
 		holdRemembered(t, "grouped: "+name, grouped, change)
+	}
+	for name, change := range map[string]func(p *pipeline) int{
+		"filled":   func(p *pipeline) int { p.at, p.filled = 6000, 2; return 1 },
+		"retired":  func(p *pipeline) int { p.retired = 3; return 1 },
+		"supplied": func(p *pipeline) int { p.supplied += 9000; return 1 },
+		"group":    func(p *pipeline) int { p.group++; return 1 },
+		"schedule": func(p *pipeline) int { p.upTo(100); p.take(1<<3, 6600, true); return 1 },
+		"far":      func(p *pipeline) int { p.upTo(100); p.take(1<<3, (100+horizon-1)*clock.PerCycle, true); return 1 },
+	} {
+		cfg := toyConfig(cpus.Window, 64)
+		anyPipes(rand.New(rand.NewPCG(1, 1)), cfg)
+		holdRemembered(t, "pipes: "+name, cfg, func(c *toy, _ int) int { return change(c.pipes) })
 	}
 }
 

@@ -11,22 +11,28 @@ type Op struct {
 	Base, Index uint8
 	// O1 and O2 are the registers that it sets. An absent one is a register that nothing waits for.
 	O1, O2 uint8
+	// Pair says with what it may be one operation: PairBranch and its like.
+	Pair uint8
 	// Also has a bit for each further register that it sets. They are ready with O1.
 	Also uint64
 }
 
 // Flags of an Op.
 const (
-	Loads      = 1 << iota // reads memory
-	Stores                 // writes memory
-	Ends                   // ends a block
-	Branches               // with Ends: changes nothing but where execution goes on
-	Locked                 // takes the line of its operand before it reads
-	Pushes                 // stores where the stack pointer goes; its Base is that pointer, unless it has another operand
-	Pops                   // loads where the stack pointer was, likewise
-	Clears                 // sets its result to zero, whatever its sources are
-	namesStack             // has the stack pointer among its sources
-	newWindow              // begins or reaches into a fetch window that its predecessor does not
+	Loads       = 1 << iota // reads memory
+	Stores                  // writes memory
+	Ends                    // ends a block
+	Branches                // with Ends: changes nothing but where execution goes on
+	Locked                  // takes the line of its operand before it reads
+	Pushes                  // stores where the stack pointer goes; its Base is that pointer, unless it has another operand
+	Pops                    // loads where the stack pointer was, likewise
+	Clears                  // sets its result to zero, whatever its sources are
+	Indexed                 // may be unlaminated: its address has an index, and a load of its own is not all that it does
+	namesStack              // has the stack pointer among its sources
+	fusedFirst              // is one operation with the branch behind it
+	unlaminated             // is an operation more when it is renamed
+	newLine                 // begins or reaches into a window of the operation cache that its predecessor does not
+	newWindow               // begins or reaches into a fetch window that its predecessor does not
 )
 
 // moves are the flags of what moves the stack pointer.

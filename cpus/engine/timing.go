@@ -123,8 +123,9 @@ type windowState struct {
 	width      uint8  // slots of a group, and
 	room       uint8  // those that are not for branches alone
 	group      groupState
-	leastIssue ticks // of any class, and no more than a slot
-	at         int   // place of the next instruction in ring
+	pipes      *pipeline // of a core that is described by them, or nil
+	leastIssue ticks     // of any class, and no more than a slot
+	at         int       // place of the next instruction in ring
 	ready      [Registers]ticks
 	port       [maxPorts]ticks
 	stores     [forwards]storeTimes  // of the last stores, by number
@@ -151,10 +152,14 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.slot = clock.PerCycle / clock.Ticks(cfg.Width)
 	t.rob = cfg.Window
 	t.initGroups(cfg)
+	t.initPipeline(isa, cfg)
 	if n := cfg.FrontEnd.FetchBytes; n != 0 {
 		t.fetchMask = uint64(n - 1)
 	}
 	t.lead = t.slot * ticks(cfg.FrontEnd.Queue)
+	if t.pipes != nil {
+		t.lead = clock.PerCycle * ticks(cfg.FrontEnd.Queue) / ticks(cfg.Width)
+	}
 	t.window = cfg.Model != cpus.Throughput
 	t.scoreboard = cfg.Model == cpus.Scoreboard
 	f := cfg.FrontEnd
@@ -180,11 +185,14 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	for i := range isa.Classes {
 		t.leastIssue = min(t.leastIssue, t.cost[i].issue, t.cost[i].slots)
 	}
-	if t.grouped {
+	if t.grouped || t.pipes != nil {
 		t.leastIssue = 0 // the next one may go into the present group
 	}
 	t.farthest = max(t.ev[evForward], t.ev[evModifyForward], t.ev[evStackForward])
 	t.loadBusy, t.storeBusy = cfg.Ports["load"], cfg.Ports["store"]
+	if t.pipes != nil {
+		t.storeBusy = clock.PerCycle / ticks(max(bits.OnesCount16(t.pipes.data), 1))
+	}
 	t.slack = t.storeBusy * ticks(cfg.StoreBuffer)
 }
 
@@ -273,11 +281,14 @@ func (c *Core) settleBranch(done ticks) {
 	if c.streams {
 		return
 	}
-	if c.outcome&mispredicted != 0 {
+	switch {
+	case c.pipes != nil:
+		c.redirectPipes(done)
+	case c.outcome&mispredicted != 0:
 		c.step.Stalls.Mispredict += c.ev[evMispredict]
 		c.dispatch = max(c.dispatch, done) + c.ev[evMispredict]
 		c.fetched = c.dispatch
-	} else {
+	default:
 		c.fetched = max(c.fetched, c.dispatch-c.lead) + c.ev[evTaken]
 		c.dispatch = max(c.dispatch, c.fetched)
 	}

@@ -53,7 +53,7 @@ func toyISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "toy", Bits: 64, Order: binary.LittleEndian,
 		Classes: []string{"nop", "add", "load", "store", "jump", "count", "halt", "fault", "call", "return", "indirect", "time", "switch"},
-		Events:  Events(), Ports: Ports(),
+		Events:  Events(), Ports: Ports(), Fusible: []string{"add"}, Conditions: []string{"count"},
 	}
 }
 
@@ -142,16 +142,25 @@ func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 	op := Op{Class: in.op, Len: 4, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
 	switch in.op {
 	case toyAdd:
-		op.S1, op.O1, op.Also = in.b, in.a, 1<<(in.a^in.c&1)
+		op.S1, op.O1, op.Also, op.Pair = in.b, in.a, 1<<(in.a^in.c&1), 1
+		if in.c&2 != 0 {
+			op.Pair |= PairImmediate
+		}
 	case toyLoad:
 		op.Flags, op.Base, op.O1 = Loads, in.b, in.a
 		if in.c&1 != 0 {
 			op.O2 = in.b
 		}
+		if in.c&4 != 0 {
+			op.Flags |= Indexed
+		}
 	case toyStore:
 		op.Flags, op.Base, op.S1 = Stores, in.b, in.a
 	case toyJump, toyCount, toyCall, toyReturn, toyIndirect:
 		op.Flags = Ends | Branches
+		if in.op == toyCount {
+			op.S1, op.Pair = in.a, PairBranch
+		}
 	case toyHalt, toyFault, toySwitch:
 		op.Flags = Ends
 	}

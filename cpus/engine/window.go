@@ -11,7 +11,12 @@ func (c *Core) scheduleBlock(n int) {
 	if c.entering {
 		c.enterWindow()
 	}
-	done := c.scheduleOps(c.cur.ops[:n])
+	var done ticks
+	if c.pipes != nil {
+		done = c.schedulePipes(c.cur.ops[:n])
+	} else {
+		done = c.scheduleOps(c.cur.ops[:n])
+	}
 	c.count += uint64(n - c.settled)
 	if c.outcome != 0 {
 		c.settleBranch(done)
@@ -141,7 +146,11 @@ func (c *Core) inOrder(op *Op, k *price, d ticks) ticks {
 // enterWindow fetches the window that a branch landed in, when its first instruction does not begin one.
 func (c *Core) enterWindow() {
 	c.entering = false
-	if c.cur.entered {
+	switch {
+	case !c.cur.entered:
+	case c.pipes != nil:
+		c.fetched = max(c.fetched, c.dispatch-c.lead) + clock.PerCycle
+	default:
 		c.fetched = max(c.fetched, c.dispatch-c.lead) + clock.PerCycle
 		c.dispatch = max(c.dispatch, c.fetched)
 	}
@@ -172,7 +181,11 @@ func (c *Core) stackPointer(op *Op, d ticks) ticks {
 func (c *Core) loaded(op *Op, d ticks, a *access) ticks {
 	p := max(c.port[portLoad], d)
 	c.port[portLoad] = p + c.loadBusy
-	at := max(p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+	return c.loadedAt(op, max(p, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), a)
+}
+
+// loadedAt is loaded of a load that looks for its data at a time.
+func (c *Core) loadedAt(op *Op, at ticks, a *access) ticks {
 	start := at + c.l1Lat + a.miss
 	if a.match != noStore {
 		start = c.forwardedAt(op, at, start, a)

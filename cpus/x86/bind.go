@@ -234,6 +234,7 @@ func bindImul(d *decoder, r *row) bool {
 	if !bindTwo(d, &imul3) {
 		return false
 	}
+	r.io &^= ioReadDst
 	d.in.imm = uint64(imm)
 	return true
 }

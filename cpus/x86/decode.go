@@ -61,6 +61,10 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	if d.mode != 16 {
 		d.in.native = d.nativeForm()
 	}
+	d.op.Pair = d.pair()
+	if d.unlaminates() {
+		d.op.Flags |= engine.Indexed
+	}
 	d.op.Class = d.priced(d.op.Class)
 	return decoded{Exec: d.exec, Operands: d.in}, d.op
 }

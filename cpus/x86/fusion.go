@@ -1,6 +1,10 @@
 package x86
 
-import "golang.org/x/arch/x86/x86asm"
+import (
+	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/cpus/engine"
+)
 
 // Operations that processors fuse with a conditional branch behind them. Which conditions they fuse with differs: Intel's
 // optimization manual has it in 2.5.2.1, AMD's guides 56665 and 57647 in 2.9.
@@ -13,3 +17,26 @@ var fusibleNames = [...]string{"", "cmp", "test", "and", "or", "xor", "add", "su
 
 // conditionNames has the names of conditions and their opposites in machine descriptions, by half the number in the opcode.
 var conditionNames = [...]string{"o", "b", "e", "be", "s", "p", "l", "le"}
+
+// pair returns engine.Op.Pair of an instruction.
+func (d *decoder) pair() uint8 {
+	if d.op.Class == clJcc {
+		return engine.PairBranch | d.in.aux>>1
+	}
+	n := fusible[d.x.Op]
+	if n == 0 || d.op.Flags&engine.Stores != 0 {
+		return 0
+	}
+	if d.loads() && d.hasImm() {
+		n |= engine.PairImmediate
+	}
+	if d.in.base == rRIP {
+		n |= engine.PairRelative
+	}
+	return n
+}
+
+// unlaminates reports an access with an index that is more than a load of its own.
+func (d *decoder) unlaminates() bool {
+	return d.op.Flags&(engine.Loads|engine.Stores) != 0 && d.in.index != rZero && d.op.Class != clLoad
+}

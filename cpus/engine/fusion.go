@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"slices"
+
+	"kprobesim/cpus"
+)
+
+// Op.Pair tells operations and branches that may be one operation: the number of an operation in ISA.Fusible, counted from
+// one, with what stands in the way, or pairBranch with the number of a condition in ISA.Conditions.
+const (
+	// PairImmediate says that the operation has an operand in memory and an immediate.
+	PairImmediate = 1 << 5
+	// PairRelative says that its operand in memory is relative to the program counter.
+	PairRelative = 1 << 6
+	// PairBranch marks a branch.
+	PairBranch = 1 << 7
+)
+
+// initFusion notes the conditions that each operation fuses with, by Op.Pair.
+func (p *pipeline) initFusion(isa *cpus.ISA, f *cpus.Fusion) {
+	for i, name := range isa.Fusible {
+		conditions := uint8(0)
+		for _, n := range f.Pairs[name] {
+			conditions |= 1 << slices.Index(isa.Conditions, n)
+		}
+		for _, limits := range []int{0, PairImmediate, PairRelative, PairImmediate | PairRelative} {
+			if limits&PairImmediate != 0 && !f.Immediate || limits&PairRelative != 0 && !f.Relative {
+				continue
+			}
+			p.fuses[i+1|limits] = conditions
+		}
+	}
+}
+
+// mark notes how an instruction of n bytes at pc is decoded behind those before it in its block: whether it is one
+// operation with the last of them, begins a window of the operation cache, or is more operations for its index.
+func (p *pipeline) mark(before []Op, op *Op, pc, n uint64) {
+	if last := len(before) - 1; last >= 0 && op.Pair&PairBranch != 0 && p.fuses[before[last].Pair]>>(op.Pair&7)&1 != 0 {
+		before[last].Flags |= fusedFirst
+	}
+	if p.lineMask != 0 && (pc-1)|p.lineMask != (pc+n-1)|p.lineMask {
+		op.Flags |= newLine
+	}
+	if op.Flags&Indexed != 0 && p.unlaminates[op.Flags&(Loads|Stores)] {
+		op.Flags |= unlaminated
+	}
+}
+
+// pairFlags is the register with the flags of an operation that is one with a branch.
+func (c *Core) pairFlags(op *Op) *ticks {
+	if op.O2 == c.sink {
+		return &c.ready[op.O1&regMask]
+	}
+	return &c.ready[op.O2&regMask]
+}

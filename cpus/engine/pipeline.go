@@ -1,0 +1,450 @@
+package engine
+
+import (
+	"math/bits"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// pipeline is a core that is described by its pipes, and replaces what the window model assumes of ports and slots. Up to
+// width operations are renamed a cycle. Each gets a pipe, and starts in the first cycle from which on its operands are
+// ready and in which no older operation has that pipe: a pipe takes the oldest one that is ready. Operations are renamed
+// in program order, so what older ones leave free is known, and one pass over the program finds all times (the
+// method of uiCA: A. Abel and J. Reineke, ICS 2022, which goes cycle by cycle).
+type pipeline struct {
+	pipelineShape `state:"-"`
+
+	at       ticks // the cycle of the last operation's renaming
+	filled   int   // operations of that cycle
+	retired  int   // operations that retire in the cycle of timing.retire
+	supplied ticks // the last group of operations was fetched
+	group    int   // operations, or decoded instructions, of that group
+	schedule
+}
+
+// pipelineShape is a pipeline's description.
+type pipelineShape struct {
+	width, retire, scheduler int
+	atStart                  bool
+	load, address, data      uint16 // sets of pipes
+	fuses                    [256]uint8
+	decoders, rate           int
+	lineMask                 uint64 // bytes of a window of the operation cache less one
+	unlaminates              [4]bool
+	prices                   [256]pipePrice
+}
+
+// pipePrice is a class on such a core.
+type pipePrice struct {
+	ops int                  // that are renamed
+	n   int                  // sets of pipes
+	to  [cpus.MaxUops]uint16 // sets
+}
+
+// horizon is how many cycles ahead a pipe may be taken. What starts later finds all pipes free.
+const horizon = 1 << 10
+
+// schedule says which pipes are taken in which cycle, from the present one on.
+type schedule struct {
+	from    int64           // the present cycle
+	taken   [horizon]uint16 // pipes, by cycle
+	waiting [cpus.MaxPipes]uint16
+	total   int // operations that wait
+}
+
+// initPipeline prepares a core with pipes, when the description has them.
+func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
+	b := &cfg.BackEnd
+	if !b.On || cfg.Model != cpus.Window {
+		return
+	}
+	p := &pipeline{}
+	t.pipes = p
+	p.width, p.retire, p.scheduler, p.atStart = cfg.Width, b.Retire, b.Scheduler, b.AtStart
+	sets := pipeSets(cfg)
+	p.load, p.data, p.address = sets["load"], sets["store"], sets["store_address"]
+	prices := isa.Inherit(cfg.Classes)
+	for i, n := range isa.Classes {
+		k := prices[n]
+		price := &p.prices[i]
+		for _, to := range k.To {
+			if to != "" {
+				price.to[price.n] = sets[to]
+				price.n++
+			}
+		}
+		price.ops = max(k.Ops, 1)
+	}
+	p.decoders, p.rate = cfg.FrontEnd.Decoders, cfg.OpCache.Rate
+	if p.rate != 0 {
+		p.lineMask = uint64(cfg.OpCache.Window - 1)
+	}
+	for i, form := range []string{Loads: cpus.IndexedLoads, Stores: cpus.IndexedStores, Loads | Stores: cpus.IndexedModifies} {
+		for _, u := range cfg.FrontEnd.Unlaminates {
+			p.unlaminates[i] = p.unlaminates[i] || u == form
+		}
+	}
+	p.initFusion(isa, &cfg.Fusion)
+	p.melt(0, make([]uint64, pipeWords))
+}
+
+// pipeSets are the sets of pipes by name, a bit for each pipe.
+func pipeSets(cfg *cpus.Config) map[string]uint16 {
+	number, sets := map[string]int{}, map[string]uint16{}
+	for i, n := range cfg.PipeNames() {
+		number[n] = i
+	}
+	for name, set := range cfg.Pipes {
+		for _, n := range set {
+			sets[name] |= 1 << number[n]
+		}
+	}
+	return sets
+}
+
+// cycleOf is the number of the first cycle from a time on.
+func cycleOf(t ticks) int64 { return int64((t + clock.PerCycle - 1) / clock.PerCycle) }
+
+// upTo forgets what was taken before a cycle.
+func (s *schedule) upTo(cycle int64) {
+	if cycle-s.from >= horizon || s.total == 0 {
+		if s.total != 0 {
+			*s = schedule{}
+		}
+		s.from = max(s.from, cycle)
+		return
+	}
+	for ; s.from < cycle; s.from++ {
+		at := &s.taken[s.from&(horizon-1)]
+		for set := *at; set != 0; set &= set - 1 {
+			s.waiting[bits.TrailingZeros16(set)&(cpus.MaxPipes-1)]--
+			s.total--
+		}
+		*at = 0
+	}
+}
+
+// take gives an operation a pipe of a set from a time on, and returns when it starts.
+func (s *schedule) take(set uint16, from ticks, atStart bool) ticks {
+	if set == 0 {
+		return from
+	}
+	cycle := max(cycleOf(from), s.from)
+	if !atStart {
+		set = s.shortest(set)
+	}
+	for ; cycle-s.from < horizon; cycle++ {
+		at := &s.taken[cycle&(horizon-1)]
+		if free := set &^ *at; free != 0 {
+			free &= -free
+			*at |= free
+			s.waiting[bits.TrailingZeros16(free)&(cpus.MaxPipes-1)]++
+			s.total++
+			break
+		}
+	}
+	return max(from, ticks(cycle)*clock.PerCycle)
+}
+
+// shortest is the pipe of a set for which the fewest operations wait, the last of several.
+func (s *schedule) shortest(set uint16) uint16 {
+	if set&(set-1) == 0 {
+		return set
+	}
+	best, least := uint16(0), ^uint16(0)
+	for ; set != 0; set &= set - 1 {
+		if n := s.waiting[bits.TrailingZeros16(set)&(cpus.MaxPipes-1)]; n <= least {
+			best, least = set&-set, n
+		}
+	}
+	return best
+}
+
+// rename gives n operations slots of renaming from a time on, entries of the reorder buffer and of the scheduler. It
+// returns when the last one has all of it.
+func (c *Core) rename(d ticks, n, wait int) ticks {
+	p := c.pipes
+	p.notBefore(d)
+	p.upTo(cycleOf(p.at))
+	for p.scheduler != 0 && p.total != 0 && p.total+wait > p.scheduler {
+		p.notBefore(p.at + 1)
+		p.upTo(cycleOf(p.at))
+	}
+	at := c.at
+	for i := range n {
+		if i < c.rob {
+			p.notBefore(c.ring[at&(cpus.MaxWindow-1)])
+			if at++; at >= c.rob {
+				at = 0
+			}
+		}
+		if p.filled == p.width {
+			p.notBefore(p.at + 1)
+		}
+		p.filled++
+	}
+	p.upTo(cycleOf(p.at))
+	return p.at
+}
+
+// notBefore has the next operation be renamed at a time, or in the first cycle behind it.
+func (p *pipeline) notBefore(t ticks) {
+	if t > p.at {
+		p.at, p.filled = ticks(cycleOf(t))*clock.PerCycle, 0
+	}
+}
+
+// retireAll retires n operations that are done at a time, in order, and returns when the last does.
+func (c *Core) retireAll(n int, done, retire ticks) ticks {
+	p := c.pipes
+	if done = ticks(cycleOf(done)) * clock.PerCycle; done > retire {
+		retire, p.retired = done, 0
+	}
+	if p.retire != 0 {
+		for p.retired += n; p.retired > p.retire; p.retired -= p.retire {
+			retire += clock.PerCycle
+		}
+	}
+	for range min(n, c.rob) {
+		c.ring[c.at&(cpus.MaxWindow-1)] = retire
+		if c.at++; c.at >= c.rob {
+			c.at = 0
+		}
+	}
+	return retire
+}
+
+// supply returns when the front end has an instruction of n operations. The loop buffer needs no fetch.
+func (c *Core) supply(op *Op, n int, d ticks) ticks {
+	p := c.pipes
+	switch {
+	case c.streams:
+		return d
+	case p.rate != 0:
+		if p.group += n; op.Flags&newLine == 0 && p.group <= p.rate {
+			break
+		}
+		p.supplied = max(p.supplied, d-c.lead) + clock.PerCycle
+		for p.group = n; p.group > p.rate; p.group -= p.rate {
+			p.supplied += clock.PerCycle
+		}
+	default:
+		c.decode(op, n, d)
+	}
+	return max(d, p.supplied)
+}
+
+// decode is supply from memory: a window of bytes a cycle, and behind it decoders. With complexFirst one of them takes
+// what is several operations.
+func (c *Core) decode(op *Op, n int, d ticks) {
+	p := c.pipes
+	if op.Flags&newWindow != 0 {
+		c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
+	}
+	if p.decoders != 0 {
+		p.group++
+	}
+	late := c.fetched > max(p.supplied, d-c.lead) // what was fetched before that waits in the queue
+	if late || p.decoders != 0 && p.group > p.decoders || c.cost[op.Class].first {
+		p.supplied = max(p.supplied, d-c.lead) + clock.PerCycle
+		p.supplied = max(p.supplied, c.fetched)
+		p.group = min(1, p.decoders)
+	}
+}
+
+// fullGroup is more than any front end supplies at once.
+const fullGroup = 1 << 8
+
+// redirectPipes is settleBranch of such a core. The instruction behind the branch begins a group of its own, which takes a
+// cycle.
+func (c *Core) redirectPipes(done ticks) {
+	p := c.pipes
+	if p.rate|p.decoders != 0 {
+		p.group = fullGroup
+	}
+	if c.outcome&mispredicted != 0 {
+		c.step.Stalls.Mispredict += c.ev[evMispredict]
+		c.dispatch = max(c.dispatch, done) + c.ev[evMispredict]
+		p.supplied, c.fetched = c.dispatch-clock.PerCycle, c.dispatch-clock.PerCycle
+		return
+	}
+	p.supplied = max(p.supplied, c.dispatch-c.lead) + c.ev[evTaken]
+	c.fetched = max(c.fetched, c.dispatch-c.lead) + c.ev[evTaken]
+}
+
+// schedulePipes is scheduleOps of such a core.
+func (c *Core) schedulePipes(ops []Op) (done ticks) {
+	p, d := c.pipes, c.dispatch
+	for i := c.settled; i < len(ops); i++ {
+		op := &ops[i]
+		k := &c.cost[op.Class]
+		if k.inOrder {
+			c.dispatch = d
+			c.settleInOrder(op, k, &c.acc[i&(accesses-1)])
+			d, done = c.dispatch, c.retire
+			continue
+		}
+		u := &p.prices[op.Class]
+		n, wait := u.ops, u.n
+		switch {
+		case op.Flags&fusedFirst != 0:
+			n, wait = 0, 0
+		case op.Flags&unlaminated != 0:
+			n++
+		}
+		if op.Flags&(moves|namesStack) != 0 {
+			d = c.stackPipe(op, d)
+		}
+		d = c.rename(c.supply(op, n, d), n, wait)
+		d, done = c.executePipes(op, u, n, d, &c.acc[i&(accesses-1)])
+		if i > 0 && ops[i-1].Flags&fusedFirst != 0 {
+			*c.pairFlags(&ops[i-1]) = done
+		}
+	}
+	c.dispatch = d
+	return done
+}
+
+// stackPipe is stackPointer of such a core: the operation that adds up what the stack engine held back is renamed by itself.
+func (c *Core) stackPipe(op *Op, d ticks) ticks {
+	sp := &c.ready[c.stack&regMask]
+	if op.Flags&namesStack != 0 && c.moved {
+		d = c.rename(d, 1, 1)
+		*sp = max(*sp, d) + clock.PerCycle
+		c.moved = false
+		c.retire = c.retireAll(1, *sp, c.retire)
+	}
+	if op.Flags&moves != 0 {
+		c.ready[stackAddress] = *sp
+		if c.moved = c.stackEngine; !c.stackEngine {
+			*sp = max(*sp, d) + clock.PerCycle
+		}
+	}
+	return d
+}
+
+// executePipes executes and retires an instruction of n operations that were renamed. It returns the time of dispatch
+// behind it and when it is done.
+func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_, done ticks) {
+	p, k := c.pipes, &c.cost[op.Class]
+	ready := max(d, c.ready[op.S1&regMask], c.ready[op.S2&regMask], c.ready[op.S3&regMask])
+	if op.Flags&Loads != 0 {
+		at := p.take(p.load, max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), p.atStart)
+		ready = max(ready, c.loadedAt(op, at, a))
+	}
+	if op.Flags&fusedFirst != 0 {
+		done = ready // the branch behind it has the flags at once
+		c.ready[op.O1&regMask], c.ready[op.O2&regMask] = ready+k.latency, ready+k.latency
+		*c.pairFlags(op) = ready
+		return d, done
+	}
+	free := ready
+	if k.unit != noPort {
+		ready = max(ready, c.port[k.unit&portMask])
+	}
+	start, last := ready, ready
+	for i := range u.n {
+		at := p.take(u.to[i&(cpus.MaxUops-1)], ready, p.atStart)
+		if last = max(last, at); i == 0 {
+			start = at
+		}
+	}
+	if k.unit != noPort {
+		c.port[k.unit&portMask] = start + k.busy
+	}
+	done = max(start+k.latency, last+min(k.latency, clock.PerCycle))
+	second := done
+	if k.second != 0 {
+		second = c.secondResult(op, k, free, done)
+	}
+	c.ready[op.O1&regMask] = done
+	c.ready[op.O2&regMask] = second
+	c.readyAlso(op.Also, done)
+	if op.Flags&Stores != 0 {
+		done = c.storePipes(op, d, done, a)
+	}
+	c.retire = c.retireAll(n, max(done, second), c.retire)
+	if op.Flags&Stores != 0 {
+		d = max(d, c.drained-c.slack)
+	}
+	return d, done
+}
+
+// storePipes is scheduleStore with a pipe for the address, where there is one, and one for the data.
+func (c *Core) storePipes(op *Op, d, done ticks, a *access) ticks {
+	p := c.pipes
+	address := p.take(p.address, max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), p.atStart)
+	done = p.take(p.data, max(d, done), p.atStart)
+	done = max(done, address)
+	c.commit(op, done, max(c.retire, done)+c.ev[evCommit], a)
+	return done
+}
+
+// pipeWords are words of a state before the schedule.
+const pipeWords = 2
+
+// freezePipes appends the pipeline's state as it is seen from the time of dispatch. Slots that are taken matter in the
+// cycle of dispatch only, and what has retired when something else may retire in that cycle.
+func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
+	p := c.pipes
+	p.upTo(cycleOf(d))
+	filled, retired := 0, 0
+	if p.at == d {
+		filled = p.filled
+	}
+	if c.retire >= d {
+		retired = p.retired
+	}
+	head := len(w)
+	w = append(w, uint64(filled)|uint64(retired)<<8|uint64(p.group)<<24, uint64(max(p.supplied, d-c.lead)-d))
+	left := p.total
+	for i := int64(0); left > 0; i++ {
+		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
+			w = append(w, uint64(i)<<16|uint64(set))
+			left -= bits.OnesCount16(set)
+		}
+	}
+	w[head] |= uint64(len(w)-head-pipeWords) << 48
+	return w
+}
+
+// melt is the way back. It returns what is behind the pipeline's state.
+func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
+	p.at = d - d%clock.PerCycle
+	p.filled, p.retired, p.group = int(w[0]&255), int(w[0]>>8&0xffff), int(w[0]>>24&0xffff)
+	p.supplied = d + ticks(w[1])
+	n := int(w[0] >> 48)
+	p.schedule = schedule{from: cycleOf(d)}
+	for _, v := range w[pipeWords : pipeWords+n] {
+		set := uint16(v)
+		p.taken[(p.from+int64(v>>16))&(horizon-1)] = set
+		p.total += bits.OnesCount16(set)
+		for ; set != 0; set &= set - 1 {
+			p.waiting[bits.TrailingZeros16(set)&(cpus.MaxPipes-1)]++
+		}
+	}
+	return w[pipeWords+n:]
+}
+
+// freezePipesRing is freezeRing where width entries are needed a cycle.
+func (c *Core) freezePipesRing(w []uint64, d ticks) []uint64 {
+	p, at, bound := c.pipes, c.at, d
+	taken := 0
+	if p.at == d {
+		taken = p.filled
+	}
+	for i := range c.rob {
+		if bound = max(bound, d+ticks((taken+i)/p.width)*clock.PerCycle); bound >= c.retire {
+			break
+		}
+		if t := c.ring[at&(cpus.MaxWindow-1)]; t > bound {
+			w = append(w, uint64(t-d)<<16|uint64(i))
+			bound = t
+		}
+		if at++; at >= c.rob {
+			at = 0
+		}
+	}
+	return w
+}

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// pipedCore renames four operations a cycle, which go to two pipes for computation, two for loads and one for data of
+// stores. It fetches and decodes without a bound.
+func pipedCore() *cpus.Config {
+	cfg := toyConfig(cpus.Window, 64)
+	cfg.Width, cfg.Window, cfg.FrontEnd = 4, 96, cpus.FrontEnd{}
+	cfg.BackEnd.On = true
+	cfg.Pipes = map[string][]string{"alu": {"a", "b"}, "load": {"c", "d"}, "store": {"e"}, "branch": {"b"}, "slow": {"a"}}
+	for _, n := range toyISA().Classes {
+		cfg.Classes[n] = cpus.Cost{Ops: 1}
+	}
+	cfg.Classes["add"] = cpus.Cost{Ops: 1, Latency: clock.PerCycle, To: [cpus.MaxUops]string{"alu"}}
+	cfg.Classes["count"] = cpus.Cost{Ops: 1, Latency: clock.PerCycle, To: [cpus.MaxUops]string{"branch"}}
+	cfg.Events["taken_branch"] = 0
+	return cfg
+}
+
+// TestPipes times what fills slots, pipes, the scheduler and the front end: 80 times a few instructions.
+func TestPipes(t *testing.T) {
+	nop, add, chain, load := [4]byte{toyNop}, [4]byte{toyAdd, 1, 2, 4}, [4]byte{toyAdd, 1, 1, 4}, [4]byte{toyLoad, 3, 20, 0}
+	to := func(ops int, latency clock.Ticks, sets ...string) cpus.Cost {
+		k := cpus.Cost{Ops: ops, Latency: latency}
+		copy(k.To[:], sets)
+		return k
+	}
+	fused := func(c *cpus.Config) { c.Fusion.Pairs = map[string][]string{"add": {"count"}} }
+	for _, c := range []struct {
+		name   string
+		body   [][4]byte
+		change func(cfg *cpus.Config)
+		cycles int64 // of 80 bodies
+	}{
+		{name: "four a cycle, without a pipe", body: [][4]byte{nop}, cycles: 20},
+		{name: "eight a cycle", body: [][4]byte{nop}, change: func(c *cpus.Config) { c.Width = 8 }, cycles: 10},
+		{name: "seven a cycle", body: [][4]byte{nop, nop, nop, nop, nop, nop, nop}, change: func(c *cpus.Config) { c.Width = 7 }, cycles: 80},
+		{name: "two of four operations retire", body: [][4]byte{nop}, change: func(c *cpus.Config) { c.BackEnd.Retire = 2 }, cycles: 40},
+		{name: "two pipes", body: [][4]byte{add}, cycles: 40},
+		{name: "a chain", body: [][4]byte{chain}, cycles: 80},
+		{name: "two pipes and two for loads", body: [][4]byte{add, load, add, load}, cycles: 80},
+		{
+			name: "the pipe that fewer wait for", body: [][4]byte{nop, add}, cycles: 80,
+			change: func(c *cpus.Config) { c.Classes["nop"] = to(1, 0, "slow") },
+		},
+		{
+			name: "three operations, two of one pipe", body: [][4]byte{nop}, cycles: 160,
+			change: func(c *cpus.Config) { c.Classes["nop"] = to(3, 0, "slow", "slow", "alu") },
+		},
+		{
+			name: "a unit behind a pipe", body: [][4]byte{nop}, cycles: 240,
+			change: func(c *cpus.Config) {
+				k := to(1, 0, "alu")
+				k.Unit, c.Ports["divider"] = "divider", 3*clock.PerCycle
+				c.Classes["nop"] = k
+			},
+		},
+		{
+			name: "independent work does not pass a full scheduler", body: [][4]byte{chain, add, add, add}, cycles: 80 * 2,
+			change: func(c *cpus.Config) { c.BackEnd.Scheduler = 4 },
+		},
+		{name: "two decoders", body: [][4]byte{nop}, change: func(c *cpus.Config) { c.FrontEnd.Decoders = 2 }, cycles: 40},
+		{
+			name: "three of the operation cache", body: [][4]byte{nop, nop, nop}, cycles: 90, // six groups for a window of 16
+			change: func(c *cpus.Config) {
+				c.OpCache = cpus.OpCache{Sets: 64, Ways: 8, Uops: 8, Window: 64, Entries: 6, Rate: 3}
+			},
+		},
+		{name: "five slots", body: [][4]byte{nop, nop, nop, add, count(7, 0)}, cycles: 100},
+		{name: "four slots for a fused pair", body: [][4]byte{nop, nop, nop, add, count(7, 0)}, change: fused, cycles: 82}, // 81.25: one pair of 16 lies in two lines
+		{name: "no pair with an immediate", body: [][4]byte{nop, nop, nop, {toyAdd, 1, 2, 2}, count(7, 0)}, change: fused, cycles: 100},
+		{name: "a fused pair starts at once", body: [][4]byte{{toyAdd, 7, 7, 0}, count(7, 0)}, change: fused, cycles: 80},
+		{
+			name: "unlaminated", body: [][4]byte{{toyLoad, 3, 20, 4}, nop, nop, nop}, cycles: 100, // five slots a body
+			change: func(c *cpus.Config) { c.FrontEnd.Unlaminates = []string{cpus.IndexedLoads} },
+		},
+	} {
+		cfg := pipedCore()
+		if c.change != nil {
+			c.change(cfg)
+		}
+		if got := bodiesTime(t, cfg, c.body, 160) - bodiesTime(t, cfg, c.body, 80); got != c.cycles {
+			t.Errorf("%s: %d cycles, want %d", c.name, got, c.cycles)
+		}
+	}
+}
