@@ -134,7 +134,7 @@ func waiting(t *testing.T, args ...string) (address, symbols string, code <-chan
 // TestInterruptedGDB ends a command that waits for gdb, and one whose gdb is connected. No file stays.
 func TestInterruptedGDB(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
+		t.Skip("does not apply: no signals")
 	}
 	for _, connected := range []bool{false, true} {
 		address, symbols, code := waiting(t, "gdb", experiment, "--point", "k")

@@ -280,9 +280,9 @@ func TestPricesByOperand(t *testing.T) {
 func TestReturnPrices(t *testing.T) {
 	const user = 0x40000000
 	took := func(class string, outer bool) int64 {
-		w, c := startIn(t, ISA64())
+		w, _ := startIn(t, ISA64())
 		w.cfg.Classes[class] = cpus.Cost{Issue: 500 * clock.PerCycle, Serialize: true}
-		c = w.cpu()
+		c := w.cpu()
 		w.mapUser(user, 0x400000, 0x1000, pageExec)
 		w.mem.Write(0x400000, []byte{0x0f, 0x0b}) // ud2
 		w.mem.Write(testCode-kernelMap, w.iret())
