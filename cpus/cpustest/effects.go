@@ -7,6 +7,7 @@ import (
 	"hash"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"kprobesim/cpus"
@@ -36,9 +37,12 @@ func (e *Effects) end() {
 	}
 }
 
+// zeros are fields without a value. They are left out of sums, so that a new field moves those that set it.
+var zeros = regexp.MustCompile(`\w+:0\b ?`)
+
 // Add takes how an instruction is decoded, and what it left.
 func (e *Effects) Add(c cpus.CPU, m *mmu.Memory, data uint64, decoded ...any) {
-	fmt.Fprintf(e.sum, "%+v %+v\n", decoded, c.Registers())
+	fmt.Fprintf(e.sum, "%s %+v\n", zeros.ReplaceAllString(fmt.Sprintf("%+v", decoded), ""), c.Registers())
 	e.sum.Write(m.Bytes(data, 0x1000))
 }
 
