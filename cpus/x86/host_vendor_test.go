@@ -166,10 +166,10 @@ var hostDepartures = []departure{
 		},
 	},
 	{
-		name: "bound of 16 bits reads both limits before it compares", vendor: vendorAMD,
+		name: "bound reads both limits before it compares", vendor: vendorAMD,
 		source:  "measured on family 19h, on Intel's processors the lower one may decide before the other is read; neither manual has an order",
 		test:    []string{"TestRandomBytesAgainstHost"},
-		matches: func(code []byte, op int) bool { return code[op] == 0x62 && bytes.IndexByte(code[:op], 0x66) >= 0 },
+		matches: func(code []byte, op int) bool { return code[op] == 0x62 },
 		adapt: func(_, want, got *stepState) {
 			if want.signal == got.signal && got.addr == 0 {
 				got.addr = want.addr
@@ -182,19 +182,6 @@ var hostDepartures = []departure{
 		test:   []string{"TestRandomBytesAgainstHost"},
 		matches: func(code []byte, op int) bool {
 			return code[op] == 0x63 && code[op+1] < 0xc0 && rexOf(code, op)&8 == 0 && bytes.IndexByte(code[:op], 0x66) >= 0
-		},
-	},
-	{
-		name: "popa has loaded registers when a later load faults", vendor: vendorAMD,
-		source:  "measured on family 19h; neither manual says it",
-		test:    []string{"TestRandomBytesAgainstHost"},
-		matches: func(code []byte, op int) bool { return code[op] == 0x61 },
-		adapt: func(_, want, got *stepState) {
-			if want.signal == sys.SIGSEGV && got.signal == sys.SIGSEGV {
-				sp := got.regs[rsp]
-				got.regs = want.regs
-				got.regs[rsp] = sp
-			}
 		},
 	},
 	{

@@ -18,19 +18,21 @@ func pusha[T width](c *CPU, _ *inst) {
 	c.R[rsp] = (sp - 8*n) & c.AddrMask
 }
 
-// popa loads them, but for the stack pointer, whose word is skipped. All words are read before a
-// register changes, for the same reason.
+// popa loads them, but for the stack pointer, whose word is skipped. When a later word faults, the registers before it
+// have changed and the stack pointer has not, so it can be restarted (measured on processors of both vendors; no manual says it).
 func popa[T width](c *CPU, _ *inst) {
-	var w [8]uint64
-	if !stackWords[T](c, w[:], 0) {
-		return
-	}
+	n := uint64(bitsOf(T(0)) / 8)
 	for i := range uint8(8) {
-		if i != rsp {
-			put(c, i, T(w[7-i]))
+		v, ok := load[T](c, (c.R[rsp]+uint64(i)*n)&c.AddrMask)
+		if !ok {
+			c.onStack()
+			return
+		}
+		if r := 7 - i; r != rsp {
+			put(c, r, v)
 		}
 	}
-	c.R[rsp] = (c.R[rsp] + uint64(bitsOf(T(0)))) & c.AddrMask
+	c.R[rsp] = (c.R[rsp] + 8*n) & c.AddrMask
 }
 
 // setDecimal sets the flags of a decimal adjustment with result al.
@@ -118,12 +120,12 @@ func bound[T width](c *CPU, in *inst) {
 		return
 	}
 	i := signed(get[T](c, in.dst))
-	if bitsOf(low) == 16 && i < signed(low) {
+	if i < signed(low) {
 		c.raise(vecBR)
 		return
 	}
 	high, ok := load[T](c, (va+uint64(bitsOf(low)/8))&c.AddrMask)
-	if ok && (i < signed(low) || i > signed(high)) {
+	if ok && i > signed(high) {
 		c.raise(vecBR)
 	}
 }

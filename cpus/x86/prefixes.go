@@ -65,18 +65,18 @@ func tooLong(code []byte, mode int) bool {
 }
 
 // lengthOf returns the length of code, whose opcode is at a place. A member of a group that has no meaning is as long as its
-// neighbours (vol. 2, A.4): f6 /1 and f7 /1 as /0.
+// neighbours (vol. 2, A.4): f6 /1 and f7 /1 as /0. Of some that have prefixes the library says no error and no operation.
 func lengthOf(code []byte, opcode, mode int) (n int, ok bool) {
 	x, err := x86asm.Decode(code, mode)
 	modRM := opcode + 1
 	if code[opcode] == 0x0f {
 		modRM++
 	}
-	for member := byte(0); err != nil && member < 8; member++ {
+	for member := byte(0); (err != nil || x.Op == 0) && member < 8; member++ {
 		code[modRM] = code[modRM]&^0x38 | member<<3
 		x, err = x86asm.Decode(code, mode)
 	}
-	return x.Len, err == nil
+	return x.Len, err == nil && x.Op != 0
 }
 
 // sizingPrefixes returns one of each of the prefixes that choose an instruction or its length. x86asm takes 15 bytes,

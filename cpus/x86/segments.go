@@ -232,7 +232,8 @@ func pushSeg[T width](c *CPU, in *inst) { push(c, T(c.seg[in.aux].sel)) }
 // slot, which the pop of a whole one finds.
 func pushSeg32(c *CPU, in *inst) {
 	sel, upper := uint32(c.seg[in.aux].sel), (c.R[rsp]-2)&c.AddrMask
-	if pa, ok := c.Translate(upper); ok && upper&0xfff != 0 && c.Memory.Holds(pa, 2) {
+	at := upper & 0xfff // in its page; the whole slot lies in the same one but where the slot begins or ends around it
+	if pa, ok := c.Translate(upper); ok && at != 0 && at != 0xfff && c.Memory.Holds(pa, 2) {
 		push(c, sel|uint32(c.Memory.Load(binary.LittleEndian, pa, 2))<<16)
 		return
 	}

@@ -39,6 +39,17 @@ var edges32 = []edge{
 		},
 	},
 	{
+		name: "push of a segment register around a page's end", bits: 32, code: []byte{0x1e}, regs: map[int]uint64{rsp: stepEnd + 1},
+		want: func(_, s *stepState) bool { return s.done() && s.regs[rsp] == stepEnd-3 },
+	},
+	{
+		name: "popa keeps what it loaded before a fault", bits: 32, code: []byte{0x61}, regs: map[int]uint64{rsp: stepEnd - 8},
+		words: map[uint64]uint64{stepEnd - 8: 0x55667788_11223344},
+		want: func(from, s *stepState) bool {
+			return s.faults(stepEnd) && s.regs[rdi] == 0x11223344 && s.regs[rsi] == 0x55667788 && s.regs[rsp] == from.regs[rsp]
+		},
+	},
+	{
 		name: "arpl that raises nothing writes nothing", bits: 32, code: []byte{0x2e, 0x63, 0x0b},
 		regs: map[int]uint64{rbx: traceeData, rcx: 2}, words: map[uint64]uint64{traceeData: 3},
 		want: func(_, s *stepState) bool { return s.done() && s.flags&flagZF == 0 },
@@ -59,6 +70,11 @@ var edges32 = []edge{
 	{
 		name: "bound of 16 bits below the lower limit at a page's end", bits: 32, code: []byte{0x66, 0x62, 0x03},
 		regs: map[int]uint64{rbx: stepEnd - 2, rax: 0x8000}, words: map[uint64]uint64{stepEnd - 8: 0},
+		want: func(_, s *stepState) bool { return s.faults(0) },
+	},
+	{
+		name: "bound of 32 bits below the lower limit at a page's end", bits: 32, code: []byte{0x62, 0x03},
+		regs: map[int]uint64{rbx: stepEnd - 4, rax: 0x80000000}, words: map[uint64]uint64{stepEnd - 8: 0},
 		want: func(_, s *stepState) bool { return s.faults(0) },
 	},
 	{
@@ -167,7 +183,11 @@ func longEdges() (all []edge) {
 			})
 		}
 	}
-	return all
+	several := append(bytes.Repeat([]byte{0x2e}, 2), 0x67, 0x4c, 0x47, 0xc7, 0x9c, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	return append(all, edge{
+		name: "c7 /3 behind prefixes of 5 bytes", bits: 64, code: several[:16],
+		want: func(_, s *stepState) bool { return s.faults(0) },
+	})
 }
 
 // done reports an instruction that completed, and faults one that faulted, at an address or for another reason.
