@@ -19,7 +19,7 @@ func (a *app) planCmd() *cobra.Command {
 time by the clock, memory, the size of the results, and a number of shards of about ten minutes each.
 
 That follows from what points of the same sort took. Runs keep it below --out, in .points/costs.csv. For other sorts the costs
-that the program brings are scaled by the speed of this host. Where nothing was measured on it, one short point is.`,
+that the program brings are scaled by the speed of this host. Where nothing was measured on it, a few short points are.`,
 		Args: atLeastOne("an experiment file"),
 	}
 	settings, workers := replicateFlag(c, setFlag(c)), workersFlag(c)
@@ -42,25 +42,29 @@ that the program brings are scaled by the speed of this host. Where nothing was 
 	return c
 }
 
-// Hosts are compared by the first point of an experiment, with enough calls for the rest not to count.
-const (
-	reference     = "overhead-pentium-m"
-	referenceHits = "workload.hits=20000"
-)
+// references are the experiments by whose first points hosts are compared: most of the time of a sweep goes into machines,
+// boots and some hundred calls, as in these. Many hits of one point alone favour hosts with fast code over those with fast memory.
+var references = []string{"overhead-pentium-m", "overhead-opteron-246", "overhead-xeon-e5410-x86_64", "hit-latency", "crowding", "unregister-batch", "watchpoints"}
 
-// costs returns what points take on this host. A host of which nothing is known measures one.
+// costs returns what points take on this host. A host of which nothing is known measures some.
 func (a *app) costs(out string) (*keeping.Costs, error) {
 	costs, err := keeping.LoadCosts(out)
 	if err != nil || costs.Here() {
 		return costs, err
 	}
-	p, err := a.loader.Plan(reference, []string{referenceHits})
-	if err != nil {
-		return nil, err
+	var plans []*schema.Plan
+	for _, name := range references {
+		p, err := a.loader.Plan(name, nil)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, p)
 	}
 	began, start := host.CPU(), time.Now()
-	if _, err := a.measure(&p.Points[0]); err != nil {
-		return nil, err
+	for _, p := range plans {
+		if _, err := a.measure(&p.Points[0]); err != nil {
+			return nil, err
+		}
 	}
 	took := host.CPU() - began
 	if began == 0 {
