@@ -123,7 +123,10 @@ release: ## write archives of static binaries for five platforms (or PLATFORMS=l
 paper: ## make out/paper/paper.pdf from the committed results; fails with the sentence that they make untrue (needs TeX Live)
 	$(GO) run ./cmd/kprobesim paper --schedules $(PAPER)
 	@command -v pdflatex >/dev/null || { echo 'paper: not typeset, no pdflatex'; exit $${KPROBESIM_ALL:-0}; }; \
-	cd out/paper && for i in 1 2; do pdflatex -interaction=nonstopmode -halt-on-error paper.tex >pdflatex.txt || { tail -n 30 pdflatex.txt; exit 1; }; done
+	cd out/paper && for program in pdflatex bibtex pdflatex pdflatex; do \
+	  case $$program in bibtex) set -- paper;; *) set -- -interaction=nonstopmode -halt-on-error paper.tex;; esac; \
+	  $$program "$$@" >$$program.txt || { tail -n 30 $$program.txt; exit 1; }; \
+	done
 
 compare: ## speed beside qemu on the same loops (needs qemu-system-x86, -ppc and -arm, gcc, binutils and the cross gcc of powerpc64 and arm)
 	GO='$(GO)' sh experiments/compare-qemu.sh

@@ -16,11 +16,14 @@ import (
 
 // files has the template and what LaTeX reads beside it.
 //
-//go:embed paper.tex
+//go:embed paper.tex paper.bib
 var files embed.FS
 
-// TexName is the template, and the file made from it.
-const TexName = "paper.tex"
+// TexName is the template, and the file made from it. BibName has the references for BibTeX.
+const (
+	TexName = "paper.tex"
+	BibName = "paper.bib"
+)
 
 // Search is the outcome of a search for races: schedules of a variant of a scenario, or how many it took until
 // a mistake that the kernel makes on purpose was noticed.
@@ -78,7 +81,8 @@ func Make(in Input) (map[string][]byte, error) {
 		return nil, err
 	}
 	p.out[TexName] = tex.Bytes()
-	return p.out, nil
+	p.out[BibName], err = files.ReadFile(BibName)
+	return p.out, err
 }
 
 // functions are the functions of the template.
@@ -93,7 +97,7 @@ func (p *Paper) functions() template.FuncMap {
 		// Tables, figures and texts.
 		"published": p.publishedTable, "setups": p.setupTable, "machines": p.machineTable, "races": p.raceTable,
 		"users": p.userTable, "watches": p.watchTable, "sources": p.sources, "figure": p.figure, "from": func() string { return tables.TeXEscape(p.From) },
-		"artifact": p.artifactTable, "host": p.host, "sums": p.sums,
+		"today": p.todayTable, "todayCount": p.todayCount, "artifact": p.artifactTable, "host": p.host, "sums": p.sums,
 	}
 }
 

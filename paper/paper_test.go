@@ -2,6 +2,8 @@ package paper
 
 import (
 	"errors"
+	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -31,5 +33,39 @@ func TestMissingMaterial(t *testing.T) {
 	in.Template, in.Set = `<<val "x" "k" "cycles_per_hit">>`, func(string) (*results.Set, error) { return &results.Set{}, nil }
 	if _, err := Make(in); err == nil || !strings.Contains(err.Error(), `x has no cycles_per_hit of a point "k"`) {
 		t.Errorf("an empty set: %v", err)
+	}
+}
+
+// TestReferences wants an entry of the bibliography for each citation, and a citation for each entry.
+func TestReferences(t *testing.T) {
+	text := map[string]string{}
+	for _, name := range []string{TexName, BibName} {
+		b, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[name] = string(b)
+	}
+	entries := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^@\w+\{(\w+),`).FindAllStringSubmatch(text[BibName], -1) {
+		entries[m[1]] = true
+	}
+	cited := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\\cite\{([^}]*)\}`).FindAllStringSubmatch(text[TexName], -1) {
+		cited[m[1]] = true
+	}
+	if len(cited) == 0 || !maps.Equal(entries, cited) {
+		t.Errorf("references %v, cited are %v", entries, cited)
+	}
+}
+
+// TestRowsSince2014 leaves the simulated figures of a row out, and asks for a count that there is not.
+func TestRowsSince2014(t *testing.T) {
+	in := Input{Set: func(string) (*results.Set, error) { return nil, errors.New("nobody has run it") }, Name: "x"}
+	for _, call := range []string{"today", `num (todayCount "cheaper")`} {
+		in.Template = "<<" + call + ">>"
+		if _, err := Make(in); err == nil || !strings.Contains(err.Error(), "nobody has run it") {
+			t.Errorf("%s: %v", call, err)
+		}
 	}
 }

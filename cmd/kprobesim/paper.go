@@ -100,7 +100,7 @@ func (a *app) paper(f *paperFlags) error {
 			return fail(exitFailed, err)
 		}
 	}
-	fmt.Fprintf(a.out, "%s and %d figures are in %s; pdflatex makes the paper of them\n", paper.TexName, len(files)-1, f.out)
+	fmt.Fprintf(a.out, "%s and %d figures are in %s; pdflatex makes the paper of them\n", paper.TexName, len(files)-2, f.out)
 	return nil
 }
 

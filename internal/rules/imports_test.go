@@ -98,7 +98,7 @@ var libraries = map[string][]string{
 	"github.com/xi2/xz":                {"image"},
 	"golang.org/x/text/":               {"results/tables", "results/figures"},
 	"github.com/google/pprof/":         {"sim", "experiments/reports", "experiments/kinds"},
-	"github.com/pelletier/go-toml/v2":  {"internal"},
+	"github.com/pelletier/go-toml/v2":  {"internal", "paper"},
 	"github.com/spf13/":                {"cmd"},
 	"gonum.org/v1/gonum/":              {"experiments/calibration", "results/history"},
 	"go.yaml.in/yaml/v3":               {"internal"},

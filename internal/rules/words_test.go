@@ -87,6 +87,7 @@ var isaNamed = map[string]string{
 	"image/imagetest/imagetest.go":        "builds files of a format that exists, for tests",
 	"image/func.go":                       "names the ABI whose function descriptors it describes",
 	"mmu/doc.go":                          "names the manual that coherence was taken from",
+	"cmd/kprobesim/plan.go":               "experiments by which hosts are compared",
 	"paper/artifact.go":                   "the name of an experiment that a reader runs",
 	"results/resultstest/sample.go":       "published figures of a machine, for tests",
 	"races/scenario.go":                   "what a scenario means that names no instruction set",
