@@ -98,6 +98,7 @@ type Config struct {
 	L2          mmu.CacheConfig
 	L3          mmu.CacheConfig // the zero value is none
 	Memory      clock.Ticks     // load-to-use latency of DRAM
+	Prefetch    Prefetch
 	ITLB        mmu.TLBConfig
 	DTLB        mmu.TLBConfig
 	TLB2        TLB2 // behind both
@@ -255,6 +256,7 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 		{"dtlb", c.DTLB.Check()},
 		{"tlb.second", c.TLB2.check()},
 		{"l3", c.checkL3()},
+		{"prefetch", c.Prefetch.check(c.L1D.Line)},
 	} {
 		if x.err != nil {
 			fail("%s: %w", x.name, x.err)

@@ -138,6 +138,9 @@ func (mr *machineReader) memory(r *doc.Reader) {
 	}
 	caches.Done()
 	mr.section(r.Sub("memory", true), cycles("latency", &c.Memory, true))
+	if r.Has("prefetch") {
+		mr.prefetch(r.Sub("prefetch", true), &c.Prefetch)
+	}
 	tlbs := r.Sub("tlb", true)
 	mr.tlb(tlbs.Sub("instruction", true), &c.ITLB)
 	mr.tlb(tlbs.Sub("data", true), &c.DTLB)
@@ -160,6 +163,26 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 	if err := c.Check(); err != nil && len(*mr.errs) == before {
 		mr.errs.Add(r.Pos(), "%v", err)
 	}
+}
+
+// prefetch reads the prefetchers. Each of them may be left out.
+func (mr *machineReader) prefetch(r *doc.Reader, p *cpus.Prefetch) {
+	stream := func(name string, s *cpus.Stream) {
+		if r.Has(name) {
+			mr.section(r.Sub(name, true), count("streams", &s.Streams, 1, 256), count("ahead", &s.Ahead, 1, 64))
+		}
+	}
+	stream("next", &p.Next)
+	stream("stream", &p.Stream)
+	if r.Has("stride") {
+		mr.section(r.Sub("stride", true), count("entries", &p.Stride.Entries, 1, 1<<12), count("most", &p.Stride.Most, 1, 1<<11))
+	}
+	if r.Has("pair") {
+		var size int64
+		mr.section(r.Sub("pair", true), into("bytes", &size, true, doc.Size().Whole(false, 32, 2048)))
+		p.Pair.Bytes = int(size)
+	}
+	mr.section(r, count("in_flight", &p.InFlight, 1, 256))
 }
 
 // tlb reads one TLB, with arrays of their own for base pages and for all larger ones, and what else its level

@@ -60,7 +60,7 @@ func (c *Core) loadOther(pa, n, v uint64) {
 
 // setDirect sets direct, when what decides about it has changed.
 func (c *Core) setDirect() {
-	if c.direct = c.levels; c.dir != nil || c.untimed.on {
+	if c.direct = c.levels; c.dir != nil || c.prefetcher != nil || c.untimed.on {
 		c.direct = nil
 	}
 }
@@ -112,7 +112,7 @@ func (c *Core) missLoad(pa uint64) {
 		c.dRecent[line&c.dMask] = line + 1
 		return
 	}
-	if d := c.lookup(pa) - c.l1Lat; d > 0 {
+	if d := c.demand(pa, reads) - c.l1Lat; d > 0 {
 		c.delay(inMiss, d)
 		c.step.Stalls.DCache += d
 	}
@@ -125,10 +125,24 @@ func (c *Core) missStore(pa uint64) {
 		c.sRecent[line&c.dMask] = line + 1
 		return
 	}
-	if d := c.lookupStore(pa) - c.l1Lat; d > 0 {
+	if d := c.demand(pa, writes) - c.l1Lat; d > 0 {
 		c.delay(inMissW, d)
 		c.step.Stalls.DCache += d
 	}
+}
+
+// demand is lookup or lookupStore of an access that prefetchers see.
+func (c *Core) demand(pa uint64, kind accessKind) (d ticks) {
+	sees := c.prefetcher != nil && !c.l1d.Has(c.line(pa))
+	if kind == reads {
+		d = c.lookup(pa)
+	} else {
+		d = c.lookupStore(pa)
+	}
+	if sees {
+		d = c.prefetches(pa, kind == reads, d)
+	}
+	return d
 }
 
 // splitLoad brings in the second line of a load that crosses one.

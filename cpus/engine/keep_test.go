@@ -17,10 +17,14 @@ func TestRenewRefuses(t *testing.T) {
 		"below returns":    func(c *toy) { c.predictor.top = -1 },
 		"returns":          func(c *toy) { c.predictor.returns = nil },
 		"depth of returns": func(c *toy) { c.predictor.depth = len(c.predictor.returns) + 1 },
+		"prefetched lines": func(c *toy) { c.prefetcher.last = len(c.prefetcher.inFlight) },
+		"strides":          func(c *toy) { c.prefetcher.strides = make([]stride, 3) },
 		"caches":           func(c *toy) { c.l1d.Recent = nil },
 		"":                 func(*toy) {},
 	} {
-		c := newToy(t, toyConfig(cpus.Window, 64), 1<<16, 0x1000)
+		cfg := toyConfig(cpus.Window, 64)
+		cfg.Prefetch = cpus.Prefetch{InFlight: 8, Stride: cpus.Stride{Entries: 4, Most: 64}}
+		c := newToy(t, cfg, 1<<16, 0x1000)
 		damage(c)
 		func() {
 			defer func() {

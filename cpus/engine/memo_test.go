@@ -67,7 +67,22 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 	if cfg.Model == cpus.Window && !cfg.Groups.On && rng.IntN(2) == 0 {
 		anyPipes(rng, cfg)
 	}
+	if rng.IntN(2) == 0 {
+		cfg.Prefetch = anyPrefetch(rng)
+		cfg.L1D.Size = 1 << 10 // so that there is something to bring
+		cfg.L1D.Ways = 2
+	}
 	return cfg
+}
+
+// anyPrefetch describes random prefetchers, of which some may be missing.
+func anyPrefetch(rng *rand.Rand) cpus.Prefetch {
+	p := cpus.Prefetch{InFlight: 1 + rng.IntN(20)}
+	p.Next = cpus.Stream{Streams: rng.IntN(3), Ahead: 1 + rng.IntN(2)}
+	p.Stream = cpus.Stream{Streams: rng.IntN(5), Ahead: 1 + rng.IntN(20)}
+	p.Stride = cpus.Stride{Entries: rng.IntN(2) << rng.IntN(7), Most: 2048}
+	p.Pair.Bytes = rng.IntN(2) * 128
+	return p
 }
 
 // anyPipes describes a core by random pipes.
@@ -126,12 +141,22 @@ func rounds(rng *rand.Rand) [][4]byte {
 	return append(code, [4]byte{toyHalt})
 }
 
+// apart has rounds of a program meet lines that are new, by longer steps.
+func apart(rng *rand.Rand, code [][4]byte) [][4]byte {
+	for i := range code {
+		if code[i] == ([4]byte{toyAdd, 20, 20, 1}) && rng.IntN(2) == 0 {
+			code[i][3] = uint8(rng.IntN(200))
+		}
+	}
+	return code
+}
+
 // TestMemoChangesNothing runs random programs on random cores with every way to remember.
 func TestMemoChangesNothing(t *testing.T) {
 	found := make([]uint64, len(memos))
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		cfg, code := anyCore(rng), rounds(rng)
+		cfg, code := anyCore(rng), apart(rng, rounds(rng))
 		var plain *toy
 		for i, way := range memos {
 			c := toyAt(t, cfg, code)
@@ -182,7 +207,7 @@ func frozen(c *toy) []uint64 {
 func TestMemoOfNeighbours(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 4))
-		cfg, code := anyCore(rng), rounds(rng)
+		cfg, code := anyCore(rng), apart(rng, rounds(rng))
 		var plain []*toy
 		for _, way := range memos {
 			m, d := mmu.NewMemory(1<<20), mmu.NewDirectory(2)

@@ -33,6 +33,7 @@ type dataPath struct {
 	latencies            [4]ticks    // by the number of levels that a load misses
 	writeAround          bool        // a store that misses l1d leaves it alone
 	swapped              bool        `state:"-"` // the most significant byte of an operand comes first
+	prefetcher           *prefetcher // of a core that has any, or nil
 	sentStores                       // for the window model
 }
 
@@ -95,6 +96,7 @@ func (d *dataPath) init(cfg *cpus.Config) {
 	d.sRecent = d.dRecent
 	d.l1Lat, d.l2Lat, d.memLat = cfg.L1D.Latency, cfg.L2.Latency, cfg.Memory
 	d.levels = mmu.NewLevels(d.l1i, d.l1d, d.l2, d.l3)
+	d.initPrefetch(&cfg.Prefetch)
 	d.latencies = [4]ticks{d.l1Lat, d.l2Lat, d.l3Lat, d.memLat}
 }
 

@@ -56,6 +56,7 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 		Memory: w.mem, Kept: func(c *CPU) any { return c.State() }, Restored: (*CPU).Restored, Registers: churnRegisters,
 	}}
 	cpustest.Narrow(w.cfg, 64)
+	cpustest.Ahead(w.cfg, seed)
 	w.cfg.FrontEnd.FetchBytes, w.cfg.FrontEnd.Queue = 16, 8
 	if seed%4 != 1 {
 		w.cfg.FrontEnd.LoopBuffer, w.cfg.FrontEnd.LoopWindows = 18, 4

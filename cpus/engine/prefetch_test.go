@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
+)
+
+// loadsApart loads so many bytes apart, with additions behind each load, and returns the cycles of a round. In a chain
+// the address waits for the load before.
+func loadsApart(t *testing.T, p cpus.Prefetch, by uint8, chain bool) int64 {
+	t.Helper()
+	cfg := toyConfig(cpus.Window, 64)
+	cfg.Prefetch = p
+	const rounds = 250
+	load := [4]byte{toyLoad, 3, 20, 0}
+	if chain {
+		load[3] = 1 // sets register 20 too
+	}
+	code := [][4]byte{{toyAdd, 1, 0, rounds}, load}
+	for range 30 {
+		code = append(code, [4]byte{toyAdd, 9, 9, 4})
+	}
+	code = append(code, [4]byte{toyAdd, 20, 20, by}, count(1, int16(-len(code)-1)), [4]byte{toyHalt})
+	c := newToy(t, cfg, 1<<20, 0xf_0000, code...)
+	c.Run(soon)
+	return int64(c.Now()/clock.PerCycle) / rounds
+}
+
+// TestPrefetchers shows each prefetcher by loops that it makes faster, and by some that it does not. A line from memory
+// takes 200 cycles, and one that was sent for when the line before it was asked for, half of that: the work of a
+// round begins when its line is there.
+func TestPrefetchers(t *testing.T) {
+	const apart, alone = 203, 72 // a chain, and loads that pass each other as far as the window reaches
+	next := cpus.Prefetch{InFlight: 16, Next: cpus.Stream{Streams: 4, Ahead: 1}}
+	far := cpus.Prefetch{InFlight: 32, Stream: cpus.Stream{Streams: 4, Ahead: 20}}
+	short := cpus.Prefetch{InFlight: 3, Stream: cpus.Stream{Streams: 4, Ahead: 20}}
+	stride := cpus.Prefetch{InFlight: 16, Stride: cpus.Stride{Entries: 64, Most: 2048}}
+	near := cpus.Prefetch{InFlight: 16, Stride: cpus.Stride{Entries: 64, Most: 128}}
+	pair := cpus.Prefetch{InFlight: 16, Pair: cpus.PairedLines{Bytes: 128}}
+	for _, c := range []struct {
+		name   string
+		p      cpus.Prefetch
+		by     uint8
+		chain  bool
+		cycles int64
+	}{
+		{"nothing", cpus.Prefetch{}, 64, true, apart},
+		{"the next line", next, 64, true, 107},
+		{"20 lines ahead", far, 64, true, 37},
+		{"20 lines ahead with 3 on their way", short, 64, true, 57},
+		{"a stride of a line", stride, 64, true, 105},
+		{"the other line of a pair", pair, 64, true, 111},
+		{"nothing", cpus.Prefetch{}, 192, true, apart},
+		{"the next line is not asked for", next, 192, true, apart},
+		{"the other line of a pair neither", pair, 192, true, apart},
+		{"a stride of three lines", stride, 192, true, 108},
+		{"a stride too long", near, 192, true, apart},
+		{"nothing", cpus.Prefetch{}, 64, false, alone},
+		{"20 lines ahead", far, 64, false, 35},
+	} {
+		if got := loadsApart(t, c.p, c.by, c.chain); got != c.cycles {
+			t.Errorf("%s by %d, in a chain %t: %d cycles, want %d", c.name, c.by, c.chain, got, c.cycles)
+		}
+	}
+}
+
+// TestPrefetchStaysInPage has streams and strides end where a page does, and where memory does.
+func TestPrefetchStaysInPage(t *testing.T) {
+	cfg := toyConfig(cpus.Window, 64)
+	all := cpus.Stream{Streams: 2, Ahead: 8}
+	cfg.Prefetch = cpus.Prefetch{InFlight: 32, Next: all, Stream: all, Stride: cpus.Stride{Entries: 4, Most: 2048}}
+	cfg.Prefetch.Pair.Bytes = 128
+	c := newToy(t, cfg, 1<<16, 0x1000)
+	for _, pa := range []uint64{0x4f00, 0x4f40, 0x4f80, 0x6100, 0x60c0, 0x6080, 0xff00, 0xff40, 0xff80} {
+		c.demand(pa, reads)
+	}
+	for line := range uint32(1 << 16 >> 6) {
+		want := line>>6 == 4 && line >= 0x4f00>>6 || line>>6 == 6 && line <= 0x6100>>6+1 || line >= 0xff00>>6
+		if line == 0x6140>>6 || c.l2.Has(line) == want {
+			continue
+		}
+		t.Errorf("line %#x is in the second level: %t", line<<6, !want)
+	}
+}
