@@ -70,6 +70,13 @@ var verbs = map[string]func(s *script, w ...string){
 	"file": func(s *script, w ...string) {
 		require.NoError(s, errors.Join(os.MkdirAll(filepath.Dir(w[0]), 0o755), os.WriteFile(w[0], []byte(strings.Join(w[1:], "\n")), 0o644)))
 	},
+	"whole": func(s *script, w ...string) {
+		text := s.out
+		if len(w) > 1 {
+			text = read(s.T, w[1])
+		}
+		require.Lines(s, filepath.Join(s.repo, "cmd", "kprobesim", "testdata", "scripts", w[0]), text, *update)
+	},
 	"kernel": func(s *script, w ...string) { require.NoError(s, os.WriteFile(w[0], madeUp[w[0]](), 0o644)) },
 	"holds":  func(s *script, w ...string) { s.hold(strings.Contains("\n"+read(s.T, w[0]), w[1]), w) },
 	"lacks":  func(s *script, w ...string) { s.hold(!strings.Contains(read(s.T, w[0]), w[1]), w) },

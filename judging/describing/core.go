@@ -99,7 +99,7 @@ func (d *Describer) window() error {
 	}
 	switch {
 	case err != nil:
-		return err
+		return d.open("core.window", err)
 	case high == low:
 		return d.open("core.window: two misses 600 instructions apart still overlap", nil)
 	}

@@ -63,10 +63,25 @@ func (d *Describer) Describe(name string, at time.Time) error {
 	}
 	d.name = d.text("name")
 	d.begin(name, at)
-	parts := []struct {
-		what string
-		do   func() error
-	}{
+	for _, p := range d.parts() {
+		d.Say("%s", p.what)
+		if err := p.do(); err != nil {
+			return fmt.Errorf("%s: %w", p.what, err)
+		}
+	}
+	_, err = d.Read(d.Root)
+	return err
+}
+
+// part names numbers that are measured together.
+type part struct {
+	what string
+	do   func() error
+}
+
+// parts lists them in the order of measuring.
+func (d *Describer) parts() []part {
+	return []part{
 		{"clock", d.clock},
 		{"width", d.width},
 		{"window", d.window},
@@ -75,14 +90,6 @@ func (d *Describer) Describe(name string, at time.Time) error {
 		{"branches", d.branches},
 		{"instructions", d.instructions},
 	}
-	for _, p := range parts {
-		d.Say("%s", p.what)
-		if err := p.do(); err != nil {
-			return fmt.Errorf("%s: %w", p.what, err)
-		}
-	}
-	_, err = d.Read(d.Root)
-	return err
 }
 
 // begin names the host in the description, and makes a prior of each number of the family.

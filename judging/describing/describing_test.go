@@ -1,7 +1,6 @@
 package describing
 
 import (
-	"encoding/hex"
 	"errors"
 	"os"
 	"strings"
@@ -111,15 +110,6 @@ func TestFindsNumbers(t *testing.T) {
 	}
 }
 
-// A form that the family prices like its class gets a price of its own where the host has another.
-func TestFindsForms(t *testing.T) {
-	d, _ := describer(t, `cost.shift_cl={ uops = 1, latency = 3, port = "alu", source = "IL: 0" }`)
-	only(t, d, "cost.shift", "cost.shift_cl")
-	if got, of := d.text("cost", "shift_cl", "latency"), d.text("cost", "shift", "latency"); got != "3" || of != "1" {
-		t.Errorf("shift_cl %s, shift %s", got, of)
-	}
-}
-
 // A loop that no number explains is open, and its table is as it was; so is one that a busy host does not settle.
 func TestLeavesOpen(t *testing.T) {
 	d, s := describer(t)
@@ -142,20 +132,6 @@ func TestLeavesOpen(t *testing.T) {
 	only(t, d, "cost.bswap")
 	if len(d.Open) != 1 || !strings.Contains(d.Open[0], judging.ErrBusy.Error()) {
 		t.Errorf("open: %q", d.Open)
-	}
-}
-
-// Every loop is code that the simulator executes, and prices.
-func TestLoopsRun(t *testing.T) {
-	_, s := describer(t)
-	for _, l := range loops() {
-		code, err := hex.DecodeString(l.Code)
-		require.NoError(t, err)
-		pages, err := s.pricer.Pages(code)
-		require.NoError(t, err)
-		if v, err := s.pricer.Cycles(code, pages); err != nil || v < 0 {
-			t.Errorf("%s: %v cycles, %v", l.Text, v, err)
-		}
 	}
 }
 

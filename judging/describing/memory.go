@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"strings"
 
 	"kprobesim/internal/native"
 	"kprobesim/judging"
@@ -88,7 +89,7 @@ func (d *Describer) caches() error {
 func (d *Describer) latency(size uint64, path ...string) error {
 	v, err := d.chase(native.Chain{At: chainAt, Size: size, Step: 64, Large: true})
 	if err != nil {
-		return d.open(fmt.Sprint(path), err)
+		return d.open(strings.Join(path, "."), err)
 	}
 	d.measured(integer(int(math.Round(v))), fmt.Sprintf("a chain of loads in %d KiB takes %.1f cycles each", size>>10, v), path...)
 	return nil

@@ -1,0 +1,195 @@
+package judging
+
+import (
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
+	"kprobesim/internal/doc"
+	"kprobesim/internal/require"
+	"kprobesim/machines"
+)
+
+var update = flag.Bool("update", false, "write the golden files of this package again")
+
+// machine reads a shipped description.
+func machine(t *testing.T, name string) *cpus.Config {
+	t.Helper()
+	file := filepath.Join("..", "experiments", "machines", name+".toml")
+	root, err := doc.Parse(file, require.Must(os.ReadFile(file))(t))
+	require.NoError(t, err)
+	var errs doc.Errors
+	m := machines.Read(root, []*cpus.ISA{x86.ISA64()}, &errs)
+	require.NoError(t, errs.Err())
+	return &m.CPU
+}
+
+// Blocks of random bytes are held by sums: what may stand in a block, where one ends, its class, and how it reads.
+func TestRandomBlocks(t *testing.T) {
+	rng, code := rand.New(rand.NewPCG(1, 2)), make([]byte, 64)
+	classes, all := map[string]int{}, sha256.New()
+	for n := range 60_000 {
+		for i := range code {
+			code[i] = byte(rng.Uint32())
+		}
+		switch n % 4 { // of random bytes few are prefixes, and few opcodes have two bytes
+		case 1:
+			code[0] = 0x0f
+		case 2:
+			code[0] = []byte{0x48, 0x41, 0x44, 0x66, 0xf2, 0xf3, 0xf0, 0x64, 0x67}[n/4%9]
+		case 3:
+			code[0], code[1] = []byte{0x48, 0x66, 0xf2, 0xf3, 0xf0, 0x65, 0x4f}[n/4%7], 0x0f
+		}
+		b := parse(code, 1+n%3, 1+n%most)
+		if b == nil {
+			classes["none"]++
+			continue
+		}
+		classes[b.Class]++
+		fmt.Fprintf(all, "%x %s %d\n%q\n", b.Code, b.Class, b.Length, b.Text())
+	}
+	require.Lines(t, "testdata/random.txt", fmt.Sprintf("%v\n%.8x\n", classes, all.Sum(nil)), *update)
+}
+
+// executable writes an ELF file with sections of code, of random instructions, and returns its name.
+func executable(t *testing.T, machine elf.Machine, sizes ...int) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 4))
+	insns := []string{"4801d8", "8b07", "4883c008", "89442408", "50", "58", "c9", "0fb6c1", "7410", "eb05", "c3", "e800000000", "f7f9", "488d0408", "0f44c1", "f3a4"}
+	names := "\x00.text\x00.shstrtab\x00"
+	var body []byte
+	headers := [][]uint64{{}}
+	at := uint64(64)
+	for i, size := range sizes {
+		var code []byte
+		for len(code) < size {
+			code = append(code, require.Must(hex.DecodeString(insns[rng.IntN(len(insns))]))(t)...)
+		}
+		flags := uint64(elf.SHF_ALLOC | elf.SHF_EXECINSTR)
+		if i == 1 {
+			flags = uint64(elf.SHF_ALLOC) // no code
+		}
+		body = append(body, code[:size]...)
+		headers = append(headers, []uint64{1 | uint64(elf.SHT_PROGBITS)<<32, flags, 0x1000 * uint64(i+1), at, uint64(size), 0, 1, 0})
+		at += uint64(size)
+	}
+	headers = append(headers, []uint64{7 | uint64(elf.SHT_STRTAB)<<32, 0, 0, at, uint64(len(names)), 0, 1, 0})
+	body = append(body, names...)
+	at += uint64(len(names))
+	b := append([]byte("\x7fELF\x02\x01\x01"), make([]byte, 57)...)
+	le := binary.LittleEndian
+	le.PutUint16(b[16:], uint16(elf.ET_DYN))
+	le.PutUint16(b[18:], uint16(machine))
+	le.PutUint32(b[20:], 1)
+	le.PutUint64(b[40:], at)
+	le.PutUint16(b[52:], 64)
+	le.PutUint16(b[54:], 56)
+	le.PutUint16(b[58:], 64)
+	le.PutUint16(b[60:], uint16(len(headers)))
+	le.PutUint16(b[62:], uint16(len(headers)-1))
+	b = append(b, body...)
+	for _, h := range headers {
+		for _, v := range append(h, make([]uint64, 8-len(h))...) {
+			b = le.AppendUint64(b, v)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.WriteFile(file, b, 0o600))
+	return file
+}
+
+// Draws from an executable that is always the same are held by a sum, and what has no code to cut is refused.
+func TestCuts(t *testing.T) {
+	one, two := executable(t, elf.EM_X86_64, 5000, 9000, 4096), executable(t, elf.EM_X86_64, 4095, 100, 4200)
+	c, err := NewCutter([]string{one, two}, 7)
+	require.NoError(t, err)
+	var out strings.Builder
+	of := map[string]int{}
+	for range 400 {
+		b := c.Next()
+		of[b.Source]++
+		fmt.Fprintf(&out, "%x %s %d\n", b.Code, b.Class, b.Length)
+	}
+	got := fmt.Sprintf("%d and %d, %.8x\n", of[one], of[two], sha256.Sum256([]byte(out.String())))
+	for _, file := range []string{executable(t, elf.EM_X86_64, 4095, 5000), executable(t, elf.EM_AARCH64, 5000)} {
+		_, err := NewCutter([]string{file}, 1)
+		got += strings.ReplaceAll(fmt.Sprintln(err), file, "FILE")
+	}
+	require.Lines(t, "testdata/cuts.txt", got, *update)
+}
+
+// blocks has code of all classes, and some that touches many pages or faults.
+var blocks = []string{
+	"4801d8", "4801d8488d440008480fafc3", "8b07", "488b07488b36", "48890748034708", "50585950", "c9", "0fb60f4801c87500", "7410", "eb00", "d3e0d3e2", "0fbcc0",
+	"8a470143", "4889471c488b4718", "f7e1", "4811d8", "0307030f0317", "480f44c1", "83c00583c00583c00583c00583c005", "010729072107",
+	"8b3f8b7f408b7f408b7f40", "0f0b", "f4", "488b00488b09488b12488b1b488b36488b3f4d8b004d8b09", "488b00488b09488b12488b1b488b36488b3f", "48c7c0000000008b00",
+	"4889f8488b384889f8488b3f",
+}
+
+// Pages, prices and what bounds them are held for machines of several makers.
+func TestPrices(t *testing.T) {
+	var out strings.Builder
+	for _, name := range []string{"opteron-246", "xeon-e5410"} {
+		p := NewPricer(machine(t, name))
+		v := &Verdict{Left: map[string]int{}}
+		j := &Judging{Pricer: p, Progress: func(done int) { fmt.Fprintf(&out, "%d ", done) }}
+		next := blocks
+		v, err := j.Run(t.Context(), 24, func() *Block {
+			if len(next) == 0 {
+				return nil
+			}
+			code, err := hex.DecodeString(next[0])
+			require.NoError(t, err)
+			b := parse(code, 1, most)
+			if b == nil {
+				b = &Block{Code: code}
+			}
+			b.Native, next = float64(len(code)), next[1:]
+			return b
+		})
+		fmt.Fprintf(&out, "\n%s: %v, left %v, %q\n", name, err, v.Left, v.MCAName)
+		for i, b := range v.Worst(1000) {
+			b.MCA = float64(i % 3)
+			bound := "" // of some, because it takes a pricing for each part
+			if i%3 == 0 {
+				bound = p.Bound(b)
+			}
+			fmt.Fprintf(&out, "%x %s: %.4f, pages %x, bound by %s\n", b.Code, b.Class, b.Priced, b.pages, bound)
+		}
+		fmt.Fprintf(&out, "worst %.3f\n", v.Worst(1)[0].Priced)
+		for _, class := range append([]string{""}, Classes...) {
+			fmt.Fprintf(&out, "%q %s\n", class, said(v.Summary(class)))
+		}
+		theirs, ours := v.Beside()
+		fmt.Fprintf(&out, "%s, %s\n\n", said(theirs), said(ours))
+	}
+	require.Lines(t, "testdata/prices.txt", out.String(), *update)
+}
+
+// The programs that both sides execute are held byte for byte.
+func TestPrograms(t *testing.T) {
+	l := Loop{Before: []byte{1}, Each: []byte{2, 3}, Body: []byte{4}, Copies: 3, Times: 1000, After: []byte{5}}
+	var out strings.Builder
+	for _, p := range [][]byte{l.Native(), l.Simulated(), program([]byte{0x90}, 2, 5, true), program([]byte{0x90, 0x90}, 2, 5, false), Now(), Absolute([]byte{0x8b, 0x04, 0x25}, Pointers)} {
+		for line := range slices.Chunk(p, 32) {
+			fmt.Fprintf(&out, "%x\n", line)
+		}
+		fmt.Fprintln(&out)
+	}
+	require.Lines(t, "testdata/programs.txt", out.String(), *update)
+}
+
+func said(s Summary) string {
+	return fmt.Sprintf("%d blocks, mean %.4f, median %.4f, tau %.4f", s.Blocks, s.Mean, s.Median, s.Tau)
+}
