@@ -39,11 +39,12 @@ func Config(isa *cpus.ISA) cpus.Config {
 	return cfg
 }
 
-// Ahead gives a machine by a seed, one in three, what brings lines in ahead of loads.
+// Ahead gives a machine by a seed, one in three, what brings lines in ahead of loads and predicts by long histories.
 func Ahead(cfg *cpus.Config, seed uint64) {
 	if seed%3 == 0 {
 		two := cpus.Stream{Streams: 2, Ahead: 1 + int(seed%5)}
 		cfg.Prefetch = cpus.Prefetch{InFlight: 4, Next: two, Stream: two, Stride: cpus.Stride{Entries: 8, Most: 1 << 10}}
+		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 4, Bits: 6, TagBits: 7, Shortest: 3, Longest: 60}
 		cfg.Prefetch.Pair.Bytes = 2 * cfg.L1D.Line
 	}
 }

@@ -71,6 +71,7 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 		cfg.Prefetch = anyPrefetch(rng)
 		cfg.L1D.Size = 1 << 10 // so that there is something to bring
 		cfg.L1D.Ways = 2
+		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 1 + rng.IntN(6), Bits: 5, TagBits: 8, Shortest: 3, Longest: 40}
 	}
 	return cfg
 }

@@ -25,8 +25,9 @@ type predictor struct {
 	loop     loopBuffer
 	depth    int // entries of returns in use
 	top      int
-	asleep   bool // branches are not predicted, and teach nothing
-	aside    bool // they are not, or there is a loop buffer
+	tagged   *tagged // tables beside counters, or nil
+	asleep   bool    // branches are not predicted, and teach nothing
+	aside    bool    // they are not, or there is a loop buffer
 }
 
 // Counters begin at weakly not taken, and the history with zero, so that a run depends on nothing
@@ -45,6 +46,7 @@ func (p *predictor) init(pc cpus.PredictorConfig, align uint8) {
 	p.targets = make([]uint64, pc.TargetEntries)
 	p.tmask = uint32(pc.TargetEntries - 1)
 	p.returns = make([]uint64, pc.ReturnStack)
+	p.tagged = newTagged(pc.Tagged)
 }
 
 // recall fills the predictor with what other code may have left in it: counters in any state, and any
@@ -55,6 +57,11 @@ func (p *predictor) recall(numbers *rand.PCG) {
 		p.counters[i] = uint8(numbers.Uint64() & 3)
 	}
 	p.history = uint32(numbers.Uint64()) & p.histMask
+	for range pastBits {
+		if p.tagged != nil {
+			p.tagged.push(numbers.Uint64()&1 != 0)
+		}
+	}
 }
 
 // counter returns the counter of a conditional branch that ends before next, with a place in it for the direction that
@@ -129,12 +136,21 @@ func (c *Core) Conditional(taken bool, by uint64) {
 			c.R[PC] = (c.R[PC] + by) & c.AddrMask
 		}
 	case taken:
-		c.TrainTaken()
+		if c.tagged == nil {
+			c.TrainTaken()
+		} else {
+			c.trainTagged(true)
+		}
 		if c.Go(by); c.loops {
 			c.looped(by)
 		}
 	default:
-		c.TrainUntaken()
+		if c.tagged == nil {
+			c.TrainUntaken()
+		} else {
+			c.Counts.Branches++
+			c.trainTagged(false)
+		}
 		if c.loop.streams() && c.R[PC] == c.loop.from {
 			c.loop.reset()
 		}
@@ -164,6 +180,18 @@ func (c *Core) TrainUntaken() {
 			c.Counts.Mispredicts++
 			c.outcome |= mispredicted
 		}
+	}
+}
+
+// trainTagged is TrainTaken or TrainUntaken by tagged tables. The short history goes on for indirect targets.
+func (c *Core) trainTagged(taken bool) {
+	c.history = c.history << 1 & c.histMask
+	if taken {
+		c.history |= 1 & c.histMask
+	}
+	if c.tagged.train(uint32(c.R[PC]>>(c.tshift&63)), c.counter(c.R[PC], 0), taken) {
+		c.Counts.Mispredicts++
+		c.outcome |= mispredicted
 	}
 }
 

@@ -40,6 +40,7 @@ type Code struct {
 	c        *Core
 	room     *h.Room
 	timed    bool
+	declined bool             // the present branch is left to its reference function
 	pins     [Registers]h.Reg // NoReg for a register that stays in memory
 	routines routines
 	start    int // of the blocks' code in the room
@@ -173,7 +174,7 @@ func (e *Engine[C, P]) emitBlock(b *Block[C, P]) bool {
 	last := len(b.insns) - 1
 	for i := range b.insns {
 		g.beginInsn(b.insns[i].next)
-		if e.isShared(&b.ops[i]) || i == last && !b.plain || !e.emitter.Emit(g, b.insns, i) {
+		if e.isShared(&b.ops[i]) || i == last && !b.plain || !e.emitter.Emit(g, b.insns, i) || g.declined {
 			g.dropInsn()
 			if left++; left*fewest > len(b.insns) {
 				return false
@@ -275,7 +276,7 @@ func (g *Code) finishBlock() {
 
 // beginInsn begins the code of the next instruction, behind which an address is.
 func (g *Code) beginInsn(next uint64) {
-	g.insn, g.next = len(g.entries), next
+	g.insn, g.next, g.declined = len(g.entries), next, false
 	l := g.NewLabel()
 	g.Bind(l)
 	g.entries = append(g.entries, entryPoint{l, g.Len(), len(g.exits), false})

@@ -103,8 +103,12 @@ func (g *Code) Goto(to uint64) {
 	g.take(to)
 }
 
-// Branch ends the block by a direct branch that is taken if the host's flags have a condition. It is predicted.
+// Branch ends the block by a direct branch that is taken if the host's flags have a condition. It is predicted. Tagged
+// tables are left to the reference function.
 func (g *Code) Branch(cond h.Cond, to uint64) {
+	if g.declined = g.timed && g.c.tagged != nil; g.declined {
+		return
+	}
 	isTaken := g.NewLabel()
 	g.Jcc(cond, isTaken)
 	if g.timed {
