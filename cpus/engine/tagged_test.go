@@ -76,7 +76,7 @@ func TestTaggedTables(t *testing.T) {
 	}
 }
 
-// TestGeometricHistories compares lengths with those of the paper's series.
+// TestGeometricHistories compares lengths with a series that was worked out by hand.
 func TestGeometricHistories(t *testing.T) {
 	for _, c := range []struct {
 		tables, shortest, longest int

@@ -1,0 +1,41 @@
+package cpus
+
+import (
+	"errors"
+	"fmt"
+)
+
+// PredictorConfig describes the branch predictor: gshare for directions, a table for indirect targets, which the
+// history may be hashed into, a circular return stack.
+type PredictorConfig struct {
+	HistoryBits   int // global history, at most 32
+	TableBits     int // logarithm of the number of two-bit counters
+	TargetEntries int // indirect targets, a power of two
+	ReturnStack   int // entries
+	// TargetsByAddress says that the history has no part in where indirect targets are kept.
+	TargetsByAddress bool
+	// Tagged are tables of a TAGE predictor. Counters then are found by address alone.
+	Tagged TaggedTables
+}
+
+// TaggedTables describes the tables of a TAGE predictor, with histories of lengths in a geometric series. The zero value
+// is a predictor without them.
+type TaggedTables struct {
+	Tables            int // 1 to 16
+	Bits              int // logarithm of the entries of one
+	TagBits           int
+	Shortest, Longest int // history of the first and of the last table, in branches
+}
+
+// check accepts the zero value, which is none.
+func (t *TaggedTables) check() error {
+	switch {
+	case *t == TaggedTables{}:
+		return nil
+	case t.Tables < 1 || t.Tables > 16 || t.Bits < 4 || t.Bits > 14 || t.TagBits < 4 || t.TagBits > 15:
+		return errors.New("1 to 16 tables of 2^4 to 2^14 entries with 4 to 15 bits of tag are modelled")
+	case t.Shortest < 1 || t.Longest < t.Shortest || t.Longest > 1000:
+		return fmt.Errorf("histories of %d to %d branches; use 1 to 1000, the shortest first", t.Shortest, t.Longest)
+	}
+	return nil
+}
