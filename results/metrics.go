@@ -16,6 +16,7 @@ const (
 	MetricRepeats      = "published_repeats"    // unit us, role measured: by how much a second measurement differs
 	MetricUnexplained  = "unexplained_pct"      // unit %: Unexplained of MetricMicros by these two
 	MetricFirst        = "cycles_first_hit"     // unit cycles: the first (cold) hit
+	MetricUnprobed     = "cycles_unprobed_call" // unit cycles: a call without the probe
 	MetricCalls        = "calls"                // unit calls: number of calls measured, where it is not that of the hits
 	MetricHits         = "hits"                 // unit hits: number of hits measured, with the missed ones
 	MetricHitsMissed   = "hits_missed"          // unit hits: those whose handlers did not run

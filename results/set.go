@@ -185,6 +185,17 @@ func (s *Set) At(p Point) iter.Seq[Record] {
 	}
 }
 
+// Only returns the points for which keep says so, with their records.
+func (s *Set) Only(keep func(Point) bool) *Set {
+	out := &Set{Overrides: s.Overrides, Axes: s.Axes, Wish: s.Wish}
+	for r := range s.All() {
+		if keep(r.Point) {
+			_ = out.add(r) // it is in s
+		}
+	}
+	return out
+}
+
 // Sources returns the distinct sources in the order of their first record.
 func (s *Set) Sources() (sources []string) {
 	seen := make([]bool, len(s.words))

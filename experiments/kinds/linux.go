@@ -15,7 +15,7 @@ import (
 
 // Metrics of linux. A hit has its usual ones.
 const (
-	metricCall       = "cycles_per_call"
+	MetricCall       = "cycles_per_call"
 	metricExceptions = "exceptions_per_hit"
 	metricArming     = "arming_cycles"
 	metricOthers     = "arming_interrupt_cycles" // on the other CPUs
@@ -78,7 +78,7 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 
 // linux notes what the point took, and what its probe did.
 func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
-	m.cyclesOver(metricCall, with.time, p.Workload.Hits)
+	m.cyclesOver(MetricCall, with.time, p.Workload.Hits)
 	if p.Probe.Linux.What == schema.LinuxNone {
 		return
 	}

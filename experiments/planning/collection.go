@@ -1,10 +1,14 @@
 package planning
 
 import (
+	"cmp"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
+	"kprobesim/results"
 )
 
 // Collection is an experiment file without points of its own: it runs the points of other files and reports
@@ -14,6 +18,7 @@ type Collection struct {
 	Collect     []string // names or paths of the other files
 	Differences []schema.Difference
 	Figures     []string
+	Wish        results.Wish // the table [figure]
 }
 
 // maxCollected bounds the files of one collection.
@@ -29,7 +34,11 @@ func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
 		Name:    doc.Need(r, "name", doc.Name),
 		Title:   doc.Need(r, "title", doc.Text),
 		Collect: doc.Need(r, "collect", doc.ListOf(doc.Text)),
-		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(figureOverhead, figurePhases))),
+		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(allFigures()...))),
+	}
+	if r.Has("figure") {
+		c.Wish = schema.ReadWish(r.Sub("figure", false))
+		c.Figures = append(c.Figures, FigureWished)
 	}
 	r.Has("base") // read by the loader
 	if n := len(c.Collect); n > maxCollected {
@@ -46,7 +55,9 @@ func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
 
 // collectionKeys are the keys whose settings are for the collection; others are for every file that it
 // collects.
-func collectionKeys() []string { return []string{"name", "title", "collect", "figures", "differences"} }
+func collectionKeys() []string {
+	return []string{"name", "title", "collect", "figure", "figures", "differences"}
+}
 
 // collect plans the experiments of a collection, each as it would be alone, with the settings that are
 // not for the collection itself.
@@ -62,8 +73,10 @@ func (p *planner) collect(root *doc.Node, settings []doc.Setting) {
 	}
 	c := readCollection(root, &p.errs)
 	p.plan.Name, p.plan.Title, p.plan.Figures = c.Name, c.Title, c.Figures
-	p.plan.Kind = schema.KindOverhead
-	p.plan.Differences = c.Differences
+	p.plan.Differences, p.plan.Wish = c.Differences, c.Wish
+	if file := at(root, "title").File; c.Wish.Title == "" && filepath.Dir(file) != "experiments" { // as of other experiments
+		p.plan.Wish.Title = c.Title
+	}
 	for _, s := range inner {
 		if slices.Equal(s.Path, []string{schema.PortKey}) && len(c.Differences) > 0 {
 			p.errs.Add(s.Value.Pos, "isa: %s compares published figures, which belong to their machines: move an experiment that it "+
@@ -76,6 +89,28 @@ func (p *planner) collect(root *doc.Node, settings []doc.Setting) {
 	}
 	if len(p.errs) == 0 {
 		p.checkDifferences()
+		p.checkFigures(root)
+	}
+}
+
+// checkFigures holds each figure to a kind that is collected. A figure of another kind than overhead shows one experiment.
+func (p *planner) checkFigures(root *doc.Node) {
+	of := map[string][]string{} // experiments by their kinds
+	for i := range p.plan.Points {
+		if pt := &p.plan.Points[i]; !slices.Contains(of[pt.Kind], pt.Experiment) {
+			of[pt.Kind] = append(of[pt.Kind], pt.Experiment)
+		}
+	}
+	for _, name := range p.plan.Figures {
+		kind := kindOfFigure(name)
+		switch n := len(of[kind]); {
+		case name == FigureWished, kind == schema.KindOverhead && n > 0 && name != "calls", n == 1:
+		case n == 0:
+			p.errs.Add(at(root, "figures"), "figures: %q is of kind %s: no such experiment is collected", name, kind)
+		default:
+			p.errs.Add(at(root, "figures"), "figures: %q shows one experiment of kind %s, and these are collected: %s; draw them together by a table [figure]",
+				name, kind, strings.Join(of[kind], ", "))
+		}
 	}
 }
 
@@ -93,9 +128,8 @@ func (p *planner) part(pos doc.Pos, name, base string, settings []doc.Setting) {
 	one := &planner{l: p.l, plan: &schema.Plan{File: root.Pos.File}, collected: true}
 	one.expand(root, settings)
 	p.errs = append(p.errs, one.errs...)
-	if one.plan.Kind != schema.KindOverhead && len(one.errs) == 0 {
-		p.errs.Add(pos, "collect: %s is of kind %s: only those of kind %s are collected", name, one.plan.Kind,
-			schema.KindOverhead)
+	if p.plan.Kind = cmp.Or(p.plan.Kind, one.plan.Kind); p.plan.Kind != one.plan.Kind {
+		p.plan.Kind = schema.KindCollected
 	}
 	if slices.Contains(p.plan.Collected, one.plan.Name) {
 		p.errs.Add(pos, "collect: experiment %q is there twice", one.plan.Name)

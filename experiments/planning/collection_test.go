@@ -7,7 +7,10 @@ import (
 
 	"kprobesim/experiments"
 	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
+	"kprobesim/targets"
 )
 
 // A plan names its inputs whatever its loader has read before.
@@ -67,5 +70,28 @@ func TestMistakeInACollectedFile(t *testing.T) {
 	_, err := exptest.ToyLoader().Plan(file, nil)
 	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), "slow.toml:4:8: workload.hits") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A collection takes every kind. A figure needs an experiment of its kind, and but for overheads exactly one.
+func TestCollectedKinds(t *testing.T) {
+	const head = "name = \"both\"\ntitle = \"Both\"\ncollect = "
+	for _, c := range []struct{ text, kind, want string }{
+		{`["overhead-pentium-m", "irq-off"]` + "\nfigures = [\"irq-off\", \"phases\"]\n[figure]\nx = \"probe\"\n", schema.KindCollected, ""},
+		{`["user-probes", "user-probes-power5"]`, schema.KindUserProbes, ""},
+		{`["overhead-pentium-m", "eras"]`, "", "eras collects experiments itself"},
+		{`["user-probes", "user-probes-power5"]` + "\nfigures = [\"user-probes\"]", "", "draw them together by a table [figure]"},
+		{`["irq-off"]` + "\nfigures = [\"overhead\"]", "", `"overhead" is of kind overhead: no such experiment is collected`},
+	} {
+		l := &planning.Loader{Targets: targets.List()}
+		p, err := l.Plan(exptest.Write(t, t.TempDir(), "both.toml", head+c.text), nil)
+		if c.want != "" {
+			require.Error(t, err, c.want, "%s", c.text)
+			continue
+		}
+		require.NoError(t, err)
+		if p.Kind != c.kind || p.Wish.Title != "Both" {
+			t.Errorf("%s: kind %q, title of figures %q", c.text, p.Kind, p.Wish.Title)
+		}
 	}
 }

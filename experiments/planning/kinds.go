@@ -48,7 +48,7 @@ func kindList() []kind {
 	}
 }
 
-// Figures that a collection may ask for.
+// Figures that a collection of several experiments of their kind may ask for.
 const (
 	figureOverhead = "overhead" // predicted beside published, microseconds
 	figurePhases   = "phases"   // cycles by phase
@@ -240,6 +240,24 @@ func readUnregister(r *doc.Reader) schema.Workload {
 func readUserProbes(r *doc.Reader) schema.Workload {
 	defer r.Done()
 	return schema.Workload{Hits: doc.Need(r, "hits", doc.Int(1, 1_000_000))}
+}
+
+// allFigures lists the figures of all kinds.
+func allFigures() (names []string) {
+	for _, k := range kindList() {
+		names = append(names, k.figures...)
+	}
+	return names
+}
+
+// kindOfFigure is the kind whose experiments may ask for a figure.
+func kindOfFigure(name string) string {
+	for _, k := range kindList() {
+		if slices.Contains(k.figures, name) {
+			return k.name
+		}
+	}
+	return ""
 }
 
 // FiguresOf lists the figures that an experiment of a kind may ask for.

@@ -3,6 +3,7 @@ package reports_test
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,12 +11,14 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/formats"
+	"kprobesim/targets"
 )
 
 func collectionReport(t *testing.T, workers int, sets ...string) *reports.Report {
@@ -127,5 +130,40 @@ func TestDifferenceOfAFailedPoint(t *testing.T) {
 		if rows := r.Tables()[1].Rows; len(rows) != 1 || rows[0][1] != left {
 			t.Errorf("%s failed: differences %q, want that of the other experiment", bad, rows)
 		}
+	}
+}
+
+// A collection of several kinds has a table for each, and a figure shows the experiments of its kind, also when it is drawn
+// again from what was written.
+func TestCollectionOfKinds(t *testing.T) {
+	dir := t.TempDir()
+	file := exptest.Write(t, dir, "both.toml", "name = \"both\"\ntitle = \"Mine\"\ncollect = [\"overhead-pentium-m\", \"irq-off\"]\n"+
+		"figures = [\"overhead\", \"irq-off\"]\n[figure]\nx = \"probe\"\npanel = \"experiment\"\nmetric = \"us_per_hit\"\n")
+	p, err := (&planning.Loader{Targets: targets.List()}).Plan(file, nil)
+	require.NoError(t, err)
+	r := reports.New(p, (&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
+		if pt.Kind == schema.KindOverhead {
+			return exptest.ToyMeasure(pt)
+		}
+		return &kinds.Measurement{Quantities: []kinds.Quantity{{Metric: kinds.MetricOff, Unit: "us", Num: 7, Den: 2}, {Metric: kinds.MetricLate, Unit: "us", Num: 1, Den: 1}}}, nil
+	}}).Run(p))
+	require.NoError(t, r.Err())
+	tables := r.Tables()
+	if len(tables) != 2 || tables[0].Title != "Mine: overhead" || tables[1].Title != "Mine: irq-off" || len(tables[0].Rows)+len(tables[1].Rows) != len(p.Points) {
+		t.Errorf("%d tables: %s", len(tables), tables[0].Text())
+	}
+	out := filepath.Join(dir, "out")
+	require.NoError(t, r.Write(out))
+	was, err := r.Files()
+	require.NoError(t, err)
+	require.NoError(t, reports.Redraw(out, nil, reports.Look{}))
+	for name, has := range map[string]string{"overhead.svg": "pentium-m-1495, i386, 2005", "irq-off.svg": "timer", "figure.svg": "Mine"} {
+		again := string(require.Must(os.ReadFile(filepath.Join(out, name)))(t))
+		if !strings.Contains(again, has) || again != string(was[name]) {
+			t.Errorf("%s lacks %q, or is another one when it is drawn again", name, has)
+		}
+	}
+	if overhead := string(was["overhead.svg"]); strings.Contains(overhead, "xeon") || strings.Contains(overhead, "irq-off") {
+		t.Error("the figure of overheads has points of another kind")
 	}
 }

@@ -67,6 +67,18 @@ func drawPhases(s *results.Set) (figures.Figure, error) {
 // nothing without the machine and the kernel's era.
 func place(p results.Point) string { return fmt.Sprintf("%s, %s, %s", p.Machine, p.ISA, p.Era) }
 
+// drawWished draws the figure of the table [figure]. Of a collection it says where the points are from that have its metric.
+func drawWished(s *results.Set) (figures.Figure, error) {
+	if s.Wish.Metric == "" || len(s.Points()) == 0 || !several(s) {
+		return figures.Wished(s, s.Wish, places(s))
+	}
+	of := s.Only(func(p results.Point) bool { _, ok := s.Get(p, s.Wish.Metric); return ok })
+	if len(of.Points()) == 0 {
+		of = s // whose error names the metric
+	}
+	return figures.Wished(of, s.Wish, places(of))
+}
+
 // places says where the figures of a set are from, or from how many places.
 func places(s *results.Set) string {
 	points := s.Points()

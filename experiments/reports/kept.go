@@ -78,7 +78,9 @@ func (k *Kept) Table() *tables.Table {
 func (k *Kept) tabulate() *tables.Table {
 	kind, known := presentationOf(k.About.Kind)
 	switch {
-	case len(k.Experiments()) > 1:
+	case k.About.Kind == schema.KindCollected:
+		return sweepTable(k.Means, presentation{columns: everyMetric(k.Means)})
+	case len(k.Experiments()) > 1 && (k.About.Kind == schema.KindOverhead || !known):
 		return tables.Tabulate(k.Means, tables.PublishedColumns(k.Files[figurePhases+".svg"] != nil))
 	case !known:
 		return tables.Tabulate(k.Means, append(tables.SweepColumns(k.Means), everyMetric(k.Means)...))

@@ -4,6 +4,7 @@ import (
 	_ "embed" // the tables of kinds
 	"fmt"
 
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
@@ -54,6 +55,21 @@ func presentationOf(kind string) (p presentation, known bool) {
 type namedFigure struct {
 	name string
 	draw func(s *results.Set) (figures.Figure, error)
+	of   string // metric by which experiments of its kind are known, "" where it shows points of all kinds
+}
+
+// shown returns the points of a set that a figure shows: all that are of its kind. A set of one experiment has no others.
+func (f *namedFigure) shown(s *results.Set) *results.Set {
+	if f.of == "" || len(s.Points()) == 0 || !several(s) {
+		return s
+	}
+	of := map[string]bool{}
+	for r := range s.All() {
+		if r.Metric == f.of {
+			of[r.Experiment] = true
+		}
+	}
+	return s.Only(func(p results.Point) bool { return len(of) == 0 || of[p.Experiment] })
 }
 
 // FigureTornado is the figure of an analysis of sensitivity. No experiment can ask for it.
@@ -68,27 +84,27 @@ const (
 // allFigures lists the figures of all kinds, and that of an analysis. A collection draws figures of several kinds.
 func allFigures() []namedFigure {
 	return []namedFigure{
-		{figureOverhead, drawOverhead},
-		{figurePhases, drawPhases},
-		{"calls", drawCalls},
-		{"latency", drawLatency},
-		{"latency-parts", drawLatencyParts},
-		{"bystander", drawBystander},
-		{"scaling", drawScaling},
-		{"irq-off", drawIRQOff},
-		{"unregister", drawUnregister},
-		{"missed", drawMissed},
-		{"missed-default", drawMissedDefault},
-		{"crowding", drawCrowding},
-		{"crowding-first", drawCrowdingFirst},
-		{"crowding-arming", drawCrowdingArming},
-		{"crowding-memory", drawCrowdingMemory},
-		{schema.KindUserProbes, drawUserProbes},
-		{schema.KindWatchpoints, drawWatchpoints},
-		{"watchpoints-registering", drawWatching},
-		{"linux-phases", drawLinux},
-		{FigureTornado, drawTornado},
-		{"figure", func(s *results.Set) (figures.Figure, error) { return figures.Wished(s, s.Wish, places(s)) }},
+		{figureOverhead, drawOverhead, results.MetricUnprobed},
+		{figurePhases, drawPhases, results.MetricUnprobed},
+		{"calls", drawCalls, results.MetricUnprobed},
+		{"latency", drawLatency, kinds.MetricOptimized},
+		{"latency-parts", drawLatencyParts, kinds.MetricOptimized},
+		{"bystander", drawBystander, kinds.BystanderMetric(kinds.Operations()[0])},
+		{"scaling", drawScaling, kinds.MetricRate},
+		{"irq-off", drawIRQOff, kinds.MetricOff},
+		{"unregister", drawUnregister, kinds.MetricTogether},
+		{"missed", drawMissed, kinds.MetricMissShare},
+		{"missed-default", drawMissedDefault, kinds.MetricMissShare},
+		{"crowding", drawCrowding, kinds.MetricArm},
+		{"crowding-first", drawCrowdingFirst, kinds.MetricArm},
+		{"crowding-arming", drawCrowdingArming, kinds.MetricArm},
+		{"crowding-memory", drawCrowdingMemory, kinds.MetricArm},
+		{schema.KindUserProbes, drawUserProbes, kinds.MetricUserWarm},
+		{schema.KindWatchpoints, drawWatchpoints, kinds.MetricWatch},
+		{"watchpoints-registering", drawWatching, kinds.MetricWatch},
+		{"linux-phases", drawLinux, kinds.MetricCall},
+		{FigureTornado, drawTornado, ""},
+		{"figure", drawWished, ""},
 	}
 }
 

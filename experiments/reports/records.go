@@ -60,7 +60,7 @@ func Records(p *schema.Point, m *kinds.Measurement) ([]results.Record, error) {
 	first := m.First.Sub(m.Single)
 	w.perHit(results.MetricFirst, "cycles", int64(first.Time), int64(clock.PerCycle)*first.Hits)
 	w.perHit("instructions_first_hit", "instructions", first.Instructions, first.Hits)
-	w.ratio("cycles_unprobed_call", "cycles", int64(m.Base.Time), int64(clock.PerCycle)*m.Counts.Calls)
+	w.ratio(results.MetricUnprobed, "cycles", int64(m.Base.Time), int64(clock.PerCycle)*m.Counts.Calls)
 	w.ratio(results.MetricHits, "hits", m.Hits, 1)
 	w.counts(m.Counts)
 	w.calls(m.Taken)

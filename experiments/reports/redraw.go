@@ -26,7 +26,7 @@ func drawnFigures(files map[string][]byte, s *results.Set) []string {
 		if len(s.Points()) == 0 {
 			continue
 		}
-		if _, err := f.draw(s); err == nil {
+		if _, err := f.draw(f.shown(s)); err == nil {
 			can = append(can, f.name)
 		}
 	}

@@ -209,6 +209,7 @@ func Draw(files map[string][]byte, s *results.Set, names []string, look Look) er
 func figure(name string, s *results.Set) (figures.Figure, error) {
 	for _, f := range allFigures() {
 		if f.name == name {
+			s = f.shown(s)
 			drawn, err := f.draw(s)
 			if err == nil {
 				if name != "figure" {

@@ -13,9 +13,13 @@ import (
 	"kprobesim/results/tables"
 )
 
-// sweepTable tabulates what was swept and the columns of a kind.
+// sweepTable tabulates what was swept and the columns of a kind. Several experiments have a column of their names.
 func sweepTable(s *results.Set, p presentation) *tables.Table {
-	t := tables.Tabulate(s, append(tables.SweepColumns(s), p.columns...))
+	columns := append(tables.SweepColumns(s), p.columns...)
+	if len(s.Points()) > 0 && several(s) {
+		columns = slices.Insert(columns, 0, tables.ColumnSpec{Title: "experiment", Key: func(p results.Point) string { return p.Experiment }})
+	}
+	t := tables.Tabulate(s, columns)
 	t.Notes = append(t.Notes, p.notes...)
 	return t
 }
@@ -225,26 +229,43 @@ func shortened(names []string) string {
 	return fmt.Sprintf("%s and %d more points", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// Tables returns the tables that people read: one for an experiment, and for a collection its figures
-// and its differences.
-func (r *Report) Tables() []*tables.Table {
+// Tables returns the tables that people read: one for an experiment, and for a collection one for each kind of experiment
+// and one of its differences. What is said of the whole stands below the last kind.
+func (r *Report) Tables() (all []*tables.Table) {
 	if len(r.Plan.Collected) == 0 {
 		return []*tables.Table{r.Table()}
 	}
-	tables := []*tables.Table{r.publishedTable()}
-	if t := r.differencesTable(); len(t.Rows) > 0 {
-		tables = append(tables, t)
+	experiments, kinds := map[string]string{}, []string(nil)
+	for i := range r.Plan.Points {
+		pt := &r.Plan.Points[i]
+		if experiments[pt.Experiment] = pt.Kind; !slices.Contains(kinds, pt.Kind) {
+			kinds = append(kinds, pt.Kind)
+		}
 	}
-	return tables
+	for _, kind := range kinds {
+		t := r.collectedTable(kind, r.Means.Only(func(p results.Point) bool { return experiments[p.Experiment] == kind }))
+		if t.Title = r.title(); len(kinds) > 1 {
+			t.Title += ": " + kind
+		}
+		all = append(all, t)
+	}
+	last := all[len(all)-1]
+	last.Notes = append(last.Notes, r.notes()...)
+	if t := r.differencesTable(); len(t.Rows) > 0 {
+		all = append(all, t)
+	}
+	return all
 }
 
-// publishedTable holds every figure against the published one. A collection that charts cycles has them in its table.
-func (r *Report) publishedTable() *tables.Table {
-	t := tables.Tabulate(r.Means, tables.PublishedColumns(slices.Contains(r.Plan.Figures, figurePhases)))
+// collectedTable holds every overhead against the published one, and has the columns of other kinds. A collection that charts
+// cycles has them in its table.
+func (r *Report) collectedTable(kind string, s *results.Set) *tables.Table {
+	if p, _ := presentationOf(kind); kind != schema.KindOverhead {
+		return sweepTable(s, p)
+	}
+	t := tables.Tabulate(s, tables.PublishedColumns(slices.Contains(r.Plan.Figures, figurePhases)))
 	t.BlankRepeats(3)
-	t.Title = r.title()
 	t.Notes = append(t.Notes, r.accuracy()...)
-	t.Notes = append(t.Notes, r.notes()...)
 	return t
 }
 

@@ -30,6 +30,8 @@ const (
 	KindWatchpoints = "watchpoints"
 	// KindLinux measures the probes of the kernel of a distribution.
 	KindLinux = "linux"
+	// KindCollected is the kind of a collection of experiments of several kinds.
+	KindCollected = "collected"
 )
 
 // What the CPUs of a machine do while something else is measured.
