@@ -100,9 +100,9 @@ func TestPanelsOfSetups(t *testing.T) {
 			t.Errorf("%v: panels %s, %d beside each other; want %s, %d", c.probes, got, p.columns(w-2*margin), c.titles, c.beside)
 		}
 	}
-	p, err := OverheadPanels(set(slices.Repeat([]string{"k"}, 80)...), Frame{}, title)
+	p, err := OverheadPanels(set(slices.Repeat([]string{"k"}, 200)...), Frame{}, title)
 	require.NoError(t, err)
-	require.Error(t, require.Err(Render(p, "f")), "show fewer", "80 panels fit on a page")
+	require.Error(t, require.Err(Render(p, "f")), "show fewer", "200 panels fit on a page")
 }
 
 // TestPhasePanels: all panels have the same layers, so that a colour means the same everywhere, and one scale.

@@ -105,6 +105,12 @@ func (p *Panels) columns(width vg.Length) int {
 	return (len(p.Panels) + rows - 1) / rows // no row is much emptier than the others
 }
 
+// Rows of panels are lower than they want to be where all of them would not fit on a page of paper.
+const (
+	pageBody = 175 * vg.Millimeter
+	leastRow = 30 * vg.Millimeter
+)
+
 // body gives each row of panels a share of its width.
 func (p *Panels) body(width vg.Length) vg.Length {
 	if len(p.Panels) == 0 {
@@ -117,7 +123,9 @@ func (p *Panels) body(width vg.Length) vg.Length {
 	if len(p.Panels) == 1 {
 		row = p.Frame.body(width)
 	}
-	return row*vg.Length(rows) + panelGap*vg.Length(rows-1)
+	gaps := panelGap * vg.Length(rows-1)
+	row = max(min(row, (pageBody-gaps)/vg.Length(rows)), leastRow)
+	return row*vg.Length(rows) + gaps
 }
 
 // draw labels the value axis beside the first panel of a row, and the other one below the last of a column.
