@@ -59,29 +59,8 @@ func goldenOf(t *testing.T, file string) string {
 // factsFiles is an initial file system with the module, built for a kernel.
 func factsFiles(t *testing.T, file string, bits int) []byte {
 	t.Helper()
-	release := strings.TrimPrefix(filepath.Base(file), "vmlinuz-")
-	headers := filepath.Join(filepath.Dir(file), "usr/src/linux-headers-"+release)
-	if _, err := os.Stat(headers); err != nil {
-		hosttools.Missing(t, "the facts of "+file, "no headers "+headers)
-	}
-	for _, tool := range []string{"make", "gcc-12"} {
-		hosttools.Need(t, tool, tool, "the facts of packaged kernels")
-	}
-	module := filepath.Join(t.TempDir(), "facts.ko")
-	hosttools.Run(t, ".", "sh", "module/build.sh", headers, module, "../workloads/modules/facts.c")
-	b := require.Must(os.ReadFile(module))(t)
-	first := require.Must(factsInit(bits))(t)
-	return distro.Initrd([]distro.File{first, {Name: "facts.ko", Mode: distro.ModeFile, Data: b}})
-}
-
-// factsInit is the first program, which inserts the module and takes it away.
-func factsInit(bits int) (distro.File, error) {
-	isa := "x86_64"
-	if bits == 32 {
-		isa = "i386"
-	}
-	b, err := os.ReadFile("testdata/facts-" + isa + ".elf")
-	return distro.File{Name: "init", Mode: distro.ModeProgram, Data: b}, err
+	b := builtModule(t, file, "../workloads/modules/facts.c")
+	return distro.Initrd(require.Must(distro.Inserting(bits, "facts", b, ""))(t))
 }
 
 // factsOf are the facts that a console tells.
@@ -103,6 +82,40 @@ func compareFacts(t *testing.T, of, want, console string) {
 	for i := range min(len(got), len(lines)) {
 		if got[i] != lines[i] {
 			t.Errorf("%s: %q, want %q", of, got[i], lines[i])
+		}
+	}
+}
+
+// builtModule builds a module for a kernel of KPROBESIM_LINUX.
+func builtModule(t *testing.T, kernel, source string) []byte {
+	t.Helper()
+	release := strings.TrimPrefix(filepath.Base(kernel), "vmlinuz-")
+	headers := filepath.Join(filepath.Dir(kernel), "usr/src/linux-headers-"+release)
+	if _, err := os.Stat(headers); err != nil {
+		hosttools.Missing(t, source+" for "+kernel, "no headers "+headers)
+	}
+	return buildFor(t, headers, source)
+}
+
+// buildFor builds a module against headers.
+func buildFor(t *testing.T, headers, source string) []byte {
+	t.Helper()
+	for _, tool := range []string{"make", "gcc-12"} {
+		hosttools.Need(t, tool, tool, "modules of packaged kernels")
+	}
+	module := filepath.Join(t.TempDir(), "module.ko")
+	hosttools.Run(t, ".", "sh", "module/build.sh", headers, module, source)
+	return require.Must(os.ReadFile(module))(t)
+}
+
+// TestMeasureBuilds builds the module against all headers that are there, also of kernels that no test boots.
+func TestMeasureBuilds(t *testing.T) {
+	for _, file := range hosttools.Kernels(t, "usr/src/linux-headers-*[0-9a-z]", "building the module that times hits") {
+		if strings.HasSuffix(file, "-common") {
+			continue
+		}
+		if b := buildFor(t, file, "module/kprobesim_measure.c"); !strings.Contains(string(b), "vermagic="+strings.TrimPrefix(filepath.Base(file), "linux-headers-")) {
+			t.Errorf("%s: the module is not for it", file)
 		}
 	}
 }

@@ -61,6 +61,7 @@ func (w *watcher) print(m *sim.Machine, s string) {
 	w.tail += strings.ReplaceAll(s, "\r", "")
 	if w.stop.Text != "" && strings.Contains(w.tail, w.stop.Text) {
 		m.End(AtText)
+		w.stop.Text = "" // a machine that is resumed goes on
 	}
 	for _, l := range last {
 		if strings.Contains(w.tail, l.text) {
@@ -150,4 +151,18 @@ func Start(c Config, stop Stop) (*sim.Machine, error) {
 		}
 	}
 	return m, nil
+}
+
+// RunTimed boots without the cost model until the console has printed a text, and goes on with it to the end of the run.
+func RunTimed(c Config, text string) (*sim.Machine, error) {
+	c.Untimed = true
+	m, err := Run(c, Stop{Text: text})
+	if err != nil || m.Ended() != AtText {
+		return m, err
+	}
+	for i := range m.CPUs() {
+		m.CPU(i).Untimed(0, 0)
+	}
+	m.Resume()
+	return m, m.Run()
 }

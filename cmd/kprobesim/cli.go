@@ -138,7 +138,7 @@ Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or r
 	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.inspectCmd(), a.gdbCmd(), a.timelineCmd(), a.plotCmd(), a.historyCmd(),
 		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(), a.bootCmd(), a.explainCmd(),
 		a.planCmd(), a.mergeCmd(), a.submitCmd(), a.initCmd(), a.manCmd(root), a.tableCmd(), a.reportCmd(), a.paperCmd(), a.schemaCmd(),
-		a.characterizeCmd(), a.judgeCmd(), a.nativeCmd())
+		a.characterizeCmd(), a.judgeCmd(), a.measureCmd(), a.nativeCmd())
 	a.complete(root)
 	hostCodeFlag(root)
 	return root

@@ -14,6 +14,8 @@ name=$(basename "$source" .c)
 cp "$source" "$work"
 [ ! -d "${source%.c}" ] || cp -r "${source%.c}" "$work"
 echo "obj-m := $name.o" >"$work/Kbuild"
+# Types of the module for BPF would take another tool, and no probe needs them.
 # The packages' own Makefile names its other half by the folder where that would be installed.
-make -s -C "$headers" -f "${headers%/*}/$common/Makefile" ARCH=x86 KERNELRELEASE="$release" CC=gcc-12 M="$work" modules
+make -s -C "$headers" -f "${headers%/*}/$common/Makefile" ARCH=x86 KERNELRELEASE="$release" CC=gcc-12 M="$work" \
+  CONFIG_DEBUG_INFO_BTF_MODULES= modules
 objcopy --strip-debug "$work/$name.ko" "$2"

@@ -13,26 +13,27 @@ import (
 	"kprobesim/experiments/schema"
 )
 
-// buildModule builds the module with empty handlers against the headers of a kernel.
-func buildModule(headers string) (b []byte, err error) {
-	dir, err := os.MkdirTemp("", distro.EmptyModule)
+// BuildModule builds a module of this program against the headers of a kernel.
+func BuildModule(name, headers string) (b []byte, err error) {
+	dir, err := os.MkdirTemp("", name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	files, err := distro.ModuleFiles()
+	files, err := distro.ModuleFiles(name)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+		path := filepath.Join(dir, f.Name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, f.Data, 0o600)); err != nil {
 			return nil, err
 		}
 	}
-	out := filepath.Join(dir, distro.EmptyModule+".ko")
-	said, err := exec.Command("sh", filepath.Join(dir, files[0].Name), headers, out).CombinedOutput()
+	out := filepath.Join(dir, name+".ko")
+	said, err := exec.Command("sh", filepath.Join(dir, files[0].Name), headers, out, filepath.Join(dir, name+".c")).CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("the module %s was not built for %s: %w: %s", distro.EmptyModule, headers, err, strings.TrimSpace(string(said)))
+		return nil, fmt.Errorf("the module %s was not built for %s: %w: %s", name, headers, err, strings.TrimSpace(string(said)))
 	}
 	return os.ReadFile(out)
 }
@@ -42,7 +43,7 @@ func buildModule(headers string) (b []byte, err error) {
 func emptyModule(p *schema.Point, s *site) (measuring.Module, error) {
 	file := p.Linux.ModuleFile
 	if file == nil {
-		made, err := p.Linux.Work.Do("module "+p.Linux.Headers, func() (any, error) { return buildModule(p.Linux.Headers) })
+		made, err := p.Linux.Work.Do("module "+p.Linux.Headers, func() (any, error) { return BuildModule(distro.EmptyModule, p.Linux.Headers) })
 		if err != nil {
 			return measuring.Module{}, err
 		}

@@ -206,7 +206,7 @@ func (l *Loader) builtModule(x *schema.Linux, kernel, release string) error {
 	if x.Headers = Headers(kernel, release); x.Headers == "" {
 		return nil
 	}
-	files, err := distro.ModuleFiles()
+	files, err := distro.ModuleFiles(distro.EmptyModule)
 	all := []byte(release)
 	for _, f := range files {
 		all = append(all, f.Data...)

@@ -49,15 +49,7 @@ func newGrid(caption string, heads ...string) *grid {
 	return g
 }
 
-// origin is the word for where a value comes from, as readers of the page know it.
-func origin(r results.Role) string {
-	if r == results.Measured {
-		return "published"
-	}
-	return string(r)
-}
-
-func originCell(r results.Role) cell { return cell{Text: origin(r), Origin: origin(r)} }
+func originCell(r results.Role) cell { return cell{Text: string(r), Origin: string(r)} }
 
 // roles lists the roles in the order in which they are counted.
 func roles() []results.Role {
@@ -70,7 +62,7 @@ func meaning(r results.Role) string {
 		results.Fitted:    "simulated, and a number of the machine was fitted on its published figure",
 		results.Predicted: "simulated; its figure is published, and nothing was fitted on it",
 		results.Simulated: "simulated, for a setup that nobody published a figure of",
-		results.Measured:  "measured by somebody else on a real machine; the last column of all numbers has the source",
+		results.Measured:  "measured on a real machine; the last column of all numbers says by whom",
 	}[r]
 }
 
@@ -132,7 +124,7 @@ func origins(k *reports.Kept) (lines []string) {
 	}
 	for _, r := range roles() {
 		if n := count[r]; n > 0 {
-			lines = append(lines, fmt.Sprintf("%s (%d): %s.", origin(r), n, meaning(r)))
+			lines = append(lines, fmt.Sprintf("%s (%d): %s.", r, n, meaning(r)))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.Keys)) {

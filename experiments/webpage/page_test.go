@@ -76,12 +76,12 @@ func TestPage(t *testing.T) {
 	require.NoError(t, err)
 	text := string(b)
 	for _, want := range []string{
-		`<td class="n">2310.0</td>`,                       // the table of the run
-		`<td class="n">&#43;10</td>`,                      // what moved
-		`experiment toy workload.hits: 2310 -&gt; 2320`,   // why
-		`<span class="origin fitted">fitted</span>`,       // origins
-		`<span class="origin published">published</span>`, //
-		`<td>A paper &lt;b&gt;&amp; more&lt;/b&gt;</td>`,  // a source
+		`<td class="n">2310.0</td>`,                      // the table of the run
+		`<td class="n">&#43;10</td>`,                     // what moved
+		`experiment toy workload.hits: 2310 -&gt; 2320`,  // why
+		`<span class="origin fitted">fitted</span>`,      // origins
+		`<span class="origin measured">measured</span>`,  //
+		`<td>A paper &lt;b&gt;&amp; more&lt;/b&gt;</td>`, // a source
 		`event.trap of toy-1 was fitted on k.`,
 		`1 of 2 ended well`,
 		outdir.Hash([]byte("2310")),

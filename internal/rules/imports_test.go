@@ -27,6 +27,7 @@ var rooms = map[string][]string{
 	"results/compare":     {"results", "results/formats", "results/outdir"},
 	"results/history":     {"results", "results/compare", "results/figures", "results/tables"},
 	"results/outdir":      {},
+	"results/measured":    {"results"},
 	"results/timeline":    {},
 	"results/resultstest": {"results"},
 
@@ -74,7 +75,7 @@ var rooms = map[string][]string{
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/outdir", "results/tables", "races", "workloads", "gdb",
+		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/measured", "results/outdir", "results/tables", "races", "workloads", "gdb",
 		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines", "judging", "judging/describing",
 	},
 }

@@ -74,6 +74,7 @@ var isaNames = regexp.MustCompile(`(?i)x86|i386|amd64|intel|ppc|powerpc`)
 // isaNamed says which files of shared code, but tests, may name an instruction set, and why.
 var isaNamed = map[string]string{
 	"cmd/kprobesim/judge.go":              "the instruction set whose blocks are judged",
+	"cmd/kprobesim/measure_kvm.go":        "the program of the emulator",
 	"cmd/kprobesim/module.go":             "the kernel that a module is tried in when none is named",
 	"experiments/doc.go":                  "an example of an experiment file",
 	"experiments/exptest/own.go":          "names of the program's experiments, for tests",

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kprobesim/distro"
+	"kprobesim/experiments/planning"
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
+	"kprobesim/results/measured"
+)
+
+// measuredLog names the table of a kernel of Debian 12.
+const measuredLog = "testdata/measured.log"
+
+// TestMeasureWrite writes the module as make takes it, again where it was written before, and not among other files.
+func TestMeasureWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "m")
+	for range 2 {
+		if code, _, stderr := command(nil, "measure", "--write", dir); code != exitOK {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+	}
+	for _, name := range []string{"Makefile", "Kbuild", "README.md", "kprobesim_measure.c", "kprobesim_measure/rows.h"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(b) == 0 {
+			t.Errorf("%s: %d bytes, %v", name, len(b), err)
+		}
+	}
+	if code, _, stderr := command(nil, "measure", "--write", t.TempDir()); code != exitOK {
+		t.Errorf("an empty folder: exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := command(nil, "measure", "--write", "testdata"); code != exitFailed || !strings.Contains(stderr, "has other files") {
+		t.Errorf("a folder with other files: exit code %d: %s", code, stderr)
+	}
+}
+
+// TestMeasureRead makes a results directory of a log. It has what others have: diff, table, report and bench.txt take it.
+func TestMeasureRead(t *testing.T) {
+	dir := t.TempDir()
+	mine, other := filepath.Join(dir, "mine"), filepath.Join(dir, "other")
+	code, stdout, stderr := command(nil, "measure", "--read", measuredLog, "-o", mine, "--machine", "./xeon.toml")
+	for _, want := range []string{"xeon, measured", "k      1       empty", "not there: b hit as k", "mitigations: pti retpoline", "results are in"} {
+		if code != exitOK || !strings.Contains(stdout, want) {
+			t.Fatalf("exit code %d without %q: %s%s", code, want, stdout, stderr)
+		}
+	}
+	log := strings.ReplaceAll(string(require.Must(os.ReadFile(filepath.Join(mine, "console.txt")))(t)), "\n", "\r\n")
+	again := filepath.Join(dir, "again.log")
+	require.NoError(t, os.WriteFile(again, []byte(log), 0o644))
+	if code, _, stderr := command(nil, "measure", "--read", again, "-o", other, "--machine", "xeon"); code != exitOK {
+		t.Fatalf("its own console: exit code %d: %s", code, stderr)
+	}
+	if code, stdout, stderr := command(nil, "diff", mine, other); code != exitOK {
+		t.Errorf("diff: exit code %d: %s%s", code, stdout, stderr)
+	}
+	code, stdout, stderr = command(nil, "table", mine, other)
+	if code != exitOK || !strings.Contains(stdout, "mine beside other") || !strings.Contains(stdout, "+0.0") && !strings.Contains(stdout, " 0.0") {
+		t.Errorf("table: exit code %d: %s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := command(nil, "table", mine, "--format", "csv"); code != exitOK || !strings.Contains(stdout, "k,1,empty,") {
+		t.Errorf("a table of one: exit code %d: %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := command(nil, "table", mine, experiment); code != exitUsage || !strings.Contains(stderr, "not both") {
+		t.Errorf("a directory and an experiment: exit code %d: %s", code, stderr)
+	}
+	page := filepath.Join(dir, "report.html")
+	code, _, stderr = command(nil, "report", mine, other, "-o", page)
+	if b, err := os.ReadFile(page); err != nil || code != exitOK || !strings.Contains(string(b), "measured on a real machine") {
+		t.Errorf("report: exit code %d: %v: %s", code, err, stderr)
+	}
+}
+
+// TestMeasureRefuses wants an error that says what to do, and no results, of logs without a whole table and of other options.
+func TestMeasureRefuses(t *testing.T) {
+	log := string(require.Must(os.ReadFile(measuredLog))(t))
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	for want, args := range map[string][]string{
+		"the log was cut":                       {"--read", file("cut", log[:len(log)/2])},
+		"is of version 7":                       {"--read", file("version", strings.ReplaceAll(log, "measure 1 ", "measure 7 "))},
+		"no line of the module":                 {"--read", file("none", "[ 0.0] Linux version 6.1\n")},
+		"is a directory":                        {"--read", dir},
+		"does not exist":                        {"--read", filepath.Join(dir, "nothing")},
+		"holds a comma":                         {"--read", measuredLog, "--machine", "a,b"},
+		"write one of":                          {},
+		"write one of --write DIR, --read FILE": {"--read", measuredLog, "--write", dir},
+		"go with --kernel":                      {"--read", measuredLog, "--kvm"},
+		"leave --machine":                       {"--write", dir, "--machine", "m"},
+		"neither an ELF file nor a bzImage":     {"--kernel", file("vmlinuz", strings.Repeat("no kernel ", 1000))},
+	} {
+		out := filepath.Join(dir, "out")
+		if args = append([]string{"measure"}, args...); want != "leave --machine" && len(args) > 1 {
+			args = append(args, "-o", out)
+		}
+		if code, _, stderr := command(nil, args...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit code %d: %s, want %q", args, code, stderr, want)
+		}
+		if exists(out) {
+			t.Errorf("%v has left results", args)
+		}
+	}
+}
+
+// TestHardware refuses hosts whose guests do not run on the processor.
+func TestHardware(t *testing.T) {
+	dir := t.TempDir()
+	device, processor := filepath.Join(dir, "kvm"), filepath.Join(dir, "cpuinfo")
+	h := hardware{device, processor}
+	if err := h.check(); err == nil || !strings.Contains(err.Error(), "--kvm needs a host") {
+		t.Errorf("without the device: %v", err)
+	}
+	require.NoError(t, os.WriteFile(device, nil, 0o644))
+	for flags, ok := range map[string]bool{"fpu vmx sse": true, "fpu svm": true, "fpu hypervisor vmxed": false} {
+		require.NoError(t, os.WriteFile(processor, []byte("processor\t: 0\nvmx flags\t: vmx svm\nflags\t\t: "+flags+"\n"), 0o644))
+		if err := h.check(); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "neither VMX nor SVM") {
+			t.Errorf("flags %s: %v", flags, err)
+		}
+	}
+	if err := thisHardware().check(); err == nil {
+		t.Log("this host runs guests on its processor")
+	} else if code, _, stderr := command(nil, "measure", "--kvm", "--kernel", "vmlinuz"); code != exitUsage || !strings.Contains(stderr, err.Error()) {
+		t.Errorf("this host: exit code %d: %s", code, stderr)
+	}
+}
+
+// TestUntilEnd ends qemu when the table is whole, or cannot come.
+func TestUntilEnd(t *testing.T) {
+	for text, whole := range map[string]bool{measured.Begin + "\n" + measured.End + "lines=1 sum=0\r\n": true, "reboot: System halted": false} {
+		done := 0
+		w := &untilEnd{done: func() { done++ }}
+		for i := range text {
+			require.Must(w.Write([]byte(text[i : i+1])))(t)
+			if done > 0 && i < len(text)-1 {
+				t.Fatalf("%q ends at byte %d", text, i)
+			}
+		}
+		if done != 1 || w.ended != whole {
+			t.Errorf("%q: ended %d times, whole %v", text, done, w.ended)
+		}
+	}
+}
+
+// TestMeasureUnderQemu has qemu boot kernels as --kvm does, but emulated, and reads the table of their consoles. Hits of each kind
+// come as in the simulator.
+func TestMeasureUnderQemu(t *testing.T) {
+	files := hosttools.Kernels(t, "vmlinuz*", "measuring probes under qemu")
+	if !hosttools.Whole(t, "measuring the probes of packaged kernels under qemu", "the simulator measures them") {
+		return
+	}
+	hosttools.Need(t, "qemu-system-x86_64", "qemu-system-x86", "measuring probes under qemu")
+	for _, file := range files {
+		o := &measureOptions{kernel: file, params: "calls=5 repeats=1"}
+		i := require.Must(o.insertion(""))(t)
+		console := require.Must(underQemu(file, i.initrd, 5*time.Minute, "-accel", "tcg", "-cpu", "core2duo,-ssse3"))(t)
+		table := require.Must(measured.Read(console))(t)
+		if len(table.Rows) != 80 || table.Facts["kernel"] != i.kernel.Version() {
+			t.Errorf("%s: %d rows of kernel %s; %q", file, len(table.Rows), table.Facts["kernel"], table.Absent)
+		}
+	}
+}
+
+// TestMeasureSimulated has a kernel measure its probes in the simulator, and puts the results beside a measurement.
+func TestMeasureSimulated(t *testing.T) {
+	files := hosttools.Kernels(t, "vmlinuz*amd64", "measuring probes in the simulator")
+	if !hosttools.Whole(t, "the command measure --kernel", "a test of the kernels holds the module against the simulator") {
+		return
+	}
+	if planning.Headers(files[0], strings.TrimPrefix(filepath.Base(files[0]), "vmlinuz-")) == "" {
+		hosttools.Missing(t, "the command measure --kernel", "no headers of the kernel, make or gcc-12")
+	}
+	dir := filepath.Join(t.TempDir(), "simulated")
+	code, stdout, stderr := command(nil, "measure", "--kernel", files[0], "--params", "calls=5 repeats=1", "-o", dir)
+	if code != exitOK || !strings.Contains(stdout, "xeon-e5410, simulated") || strings.Contains(stdout, "published") {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	code, stdout, stderr = command(nil, "measure", "--kernel", files[0], "--params", "calls=0", "-o", dir)
+	if code != exitFailed || !strings.Contains(stderr, "did not insert the module") || !strings.Contains(stderr, "calls are 1 to 10000") {
+		t.Errorf("parameters that the module refuses: exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// TestModuleOfMeasure wants a message where the module cannot be built.
+func TestModuleOfMeasure(t *testing.T) {
+	o := &measureOptions{kernel: filepath.Join(t.TempDir(), "vmlinuz")}
+	if _, err := o.built("9.9.9-none"); err == nil || !strings.Contains(err.Error(), "no headers of the kernel 9.9.9-none") {
+		t.Errorf("no headers: %v", err)
+	}
+	if files := require.Must(distro.ModuleFiles("nothing"))(t); len(files) != 1 {
+		t.Errorf("a module that there is none of has %d files", len(files))
+	}
+}
