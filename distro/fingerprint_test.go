@@ -30,7 +30,7 @@ func TestDescribe(t *testing.T) {
 	for what, change := range map[string]func(*sample){
 		"name": func(s *sample) { s.Name = "a\nx.On: true" }, "flag": func(s *sample) { s.On = false },
 		"value": func(s *sample) { s.By["two"] = inner{3, 5} }, "more": func(s *sample) { s.By["three"] = inner{} },
-		"list": func(s *sample) { s.List = []uint16{56} }, "order": func(s *sample) { s.List = []uint16{6, 5} },
+		"list": func(s *sample) { s.List = []uint16{56} }, "second": func(s *sample) { s.List[1] = 7 }, "order": func(s *sample) { s.List = []uint16{6, 5} },
 		"moved": func(s *sample) { s.No = map[uint64][]uint64{7: {}, 8: {8}} },
 	} {
 		s := base()

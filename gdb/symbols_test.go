@@ -24,7 +24,15 @@ func TestSymbols(t *testing.T) {
 		if f.Machine != im.Machine || f.ByteOrder != im.Order || len(symbols) != len(im.Symbols) {
 			t.Fatalf("%s: %v with %d symbols, want %v with %d", name, f.FileHeader, len(symbols), im.Machine, len(im.Symbols))
 		}
+		for _, s := range f.Sections[1:] {
+			if s.Name == "" || s.Name[0] != '.' {
+				t.Errorf("%s: a section with the name %q", name, s.Name)
+			}
+		}
 		for i, s := range symbols {
+			if at := f.Sections[s.Section]; s.Section > 1 && s.Value-at.Addr >= at.Size || s.Value-f.Sections[1].Addr < f.Sections[1].Size && s.Section != 1 {
+				t.Errorf("%s: symbol %v is in section %v", name, s, at.SectionHeader)
+			}
 			if want := im.Symbols[i]; s.Name != want.Name || s.Value != want.Addr || s.Size != want.Size || (elf.ST_TYPE(s.Info) == elf.STT_FUNC) != want.Func {
 				t.Errorf("%s: symbol %d is %v, want %v", name, i, s, want)
 			}

@@ -1,6 +1,10 @@
 package paper
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // TestNear holds numbers against a part of the larger one.
 func TestNear(t *testing.T) {
@@ -40,6 +44,32 @@ func TestUnder(t *testing.T) {
 		t.Error("a bit is taken for a limit")
 	}
 }
+
+// What comparisons say of each pair of numbers is held whole.
+func TestComparisons(t *testing.T) {
+	of := func(v float64) Quantity { return Quantity{V: v, From: "a"} }
+	var got strings.Builder
+	for _, a := range []float64{-1, 0, 2} {
+		fmt.Fprintln(&got, none(of(a)), some(of(a)))
+		for _, b := range []float64{0, 2} {
+			fmt.Fprintln(&got, below(of(a), of(b)), above(of(a), of(b)), all(below(of(a), of(b)), Verdict{Text: "no", Says: []string{"x"}}, above(of(a), of(b))))
+		}
+	}
+	if want := comparisons; got.String() != want {
+		t.Errorf("they say\n%s\nand not\n%s", got.String(), want)
+	}
+}
+
+const comparisons = `{false -1 (a) is not equal to 0 (none) []} {false -1 (a) is not above 0 (none) []}
+{true -1 (a) is below 0 (a) []} {false -1 (a) is not above 0 (a) []} {false no [x]}
+{true -1 (a) is below 2 (a) []} {false -1 (a) is not above 2 (a) []} {false no [x]}
+{true 0 (a) is equal to 0 (none) []} {false 0 (a) is not above 0 (none) []}
+{false 0 (a) is not below 0 (a) []} {false 0 (a) is not above 0 (a) []} {false 0 (a) is not below 0 (a) [x]}
+{true 0 (a) is below 2 (a) []} {false 0 (a) is not above 2 (a) []} {false no [x]}
+{false 2 (a) is not equal to 0 (none) []} {true 2 (a) is above 0 (none) []}
+{false 2 (a) is not below 0 (a) []} {true 2 (a) is above 0 (a) []} {false 2 (a) is not below 0 (a) [x]}
+{false 2 (a) is not below 2 (a) []} {false 2 (a) is not above 2 (a) []} {false 2 (a) is not below 2 (a) [x]}
+`
 
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 12: "12", 1.2345: "1.23", 12.345: "12.3", 123.45: "123", 2310: "2310", 12345: `12\,345`, -1234567: `$-$1\,234\,567`} {

@@ -30,7 +30,7 @@ func plainCPU(isa *cpus.ISA, coherent bool) cpus.Config {
 		ITLB:   mmu.TLBConfig{Entries: 16, Ways: 4, LargeEntries: 8, LargeWays: 4},
 		DTLB:   mmu.TLBConfig{Entries: 16, Ways: 4, LargeEntries: 8, LargeWays: 4},
 		Predictor: cpus.PredictorConfig{
-			HistoryBits: 0, TableBits: 4, TargetEntries: 16, ReturnStack: 8,
+			TableBits: 4, TargetEntries: 16, ReturnStack: 8,
 		},
 	}
 	for _, n := range isa.Classes {

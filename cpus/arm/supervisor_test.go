@@ -104,6 +104,18 @@ func TestThumb(t *testing.T) {
 	}
 }
 
+// A return from an exception to Thumb state keeps half words apart, and drops the lowest bit.
+func TestReturnToThumb(t *testing.T) {
+	for _, low := range []uint64{0, 1, 2, 3} {
+		c := newWorld(t, cpus.Window, []uint32{always32 | 0x01b0f00e}).cpu() // movs pc, lr
+		c.R[rLR] = testCode + 0x100 + low
+		*c.spsr() = c.control | psrT
+		if v := to(t, c); v != vecUndefined || *c.spsr()&psrT == 0 || c.R[rLR] != testCode+0x102+low&2 {
+			t.Errorf("%d: %s at %#x, spsr %#x", low, vectorNames[v], c.R[rLR], *c.spsr())
+		}
+	}
+}
+
 // TestTimers reads the counter and sets timers in each way; the board is told when their outputs are up.
 func TestTimers(t *testing.T) {
 	mrrc := func(op, crm, rt, rt2 uint32) uint32 { return always32 | 0x0c500f00 | rt2<<16 | rt<<12 | op<<4 | crm }

@@ -243,6 +243,9 @@ func TestPresence(t *testing.T) {
 		if tr := w.trapped(c); tr.vector != x.vector || tr.code != sel {
 			t.Errorf("%s: %+v; want vector %d", x.name, tr, x.vector)
 		}
+		if c.tr.sel == sel || c.ldt.sel == sel || c.seg[segDS].sel == sel || c.seg[segSS].sel == sel {
+			t.Errorf("%s: it is loaded all the same", x.name)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/engine"
 	"kprobesim/internal/clock"
 )
 
@@ -46,6 +47,23 @@ func TestRepeatedInOneGo(t *testing.T) {
 			if a, b := fast.Memory.Bytes(testData-directMap, 1<<16), slow.Memory.Bytes(testData-directMap, 1<<16); string(a) != string(b) {
 				t.Fatalf("%s: memories differ", what)
 			}
+		}
+	}
+}
+
+// Elements of a repeated instruction are made in one go up to the end of a line, once that is at hand, and where they are aligned.
+func TestElementsAtOnce(t *testing.T) {
+	w, c := start(t, 0x89, 0x03, 0x8b, 0x03, 0xf4) // mov %eax,(%rbx); mov (%rbx),%eax; hlt
+	c.R[rax], c.R[rbx] = 0, testData
+	halt(t, c)
+	for _, x := range []struct{ at, n, want uint64 }{{0, 5, 5}, {0, 1000, 8}, {8, 1000, 7}, {56, 3, 1}, {4, 5, 0}, {4096, 5, 0}, {0, 0, 0}} {
+		if n := engine.StoreElements(&c.Core, testData+x.at, x.n<<8|0x55, x.n, clRepElement); n != x.want {
+			t.Errorf("%d of %d elements are stored at %#x, want %d", n, x.n, x.at, x.want)
+		} else if n > 0 && w.load(testData+x.at+8*(n-1)) != x.n<<8|0x55 {
+			t.Errorf("the last of %d at %#x is %#x", n, x.at, w.load(testData+x.at+8*(n-1)))
+		}
+		if n := engine.CopyElements[uint64](&c.Core, testData+x.at, testData+x.at, x.n, clRepElement); n != x.want {
+			t.Errorf("%d of %d elements are copied at %#x, want %d", n, x.n, x.at, x.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package calibration_test
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +28,30 @@ func TestCalibration(t *testing.T) {
 		t.Errorf("trap fitted to %v cycles, want 989", fit.Cycles)
 	}
 	exptest.Golden(t, "proposal.toml", strings.ReplaceAll(fit.Proposal(), strings.TrimSuffix(file, "toy.toml"), ""))
+}
+
+// A point that fails, whenever it does, ends a fit with its error.
+func TestCalibrationFails(t *testing.T) {
+	machine := strings.Replace(exptest.ToyFiles(t), "toy.toml", "machine.toml", 1)
+	fails := errors.New("no luck")
+	for at := 1; ; at++ {
+		cal, err := calibration.New(exptest.ToyLoader(), machine)
+		require.NoError(t, err)
+		calls := 0
+		_, err = cal.Fit(&running.Runner{Workers: 1, Measure: func(p *schema.Point) (*kinds.Measurement, error) {
+			if calls++; calls >= at {
+				return nil, fails
+			}
+			return exptest.ToyMeasure(p)
+		}})
+		if calls < at {
+			require.NoError(t, err)
+			break
+		}
+		if !errors.Is(err, fails) {
+			t.Errorf("from measurement %d on all fail: %v", at, err)
+		}
+	}
 }
 
 // Cycles that are taken off the figures are missing from the fitted numbers, and the proposal says so.

@@ -4,8 +4,27 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/experiments/schema"
 	"kprobesim/image"
+	"kprobesim/internal/clock"
+	"kprobesim/machines"
 )
+
+// A budget is simulated time, which does not overflow.
+func TestBudget(t *testing.T) {
+	for _, c := range []struct {
+		micros, hz int64
+		want       clock.Ticks
+	}{
+		{0, 2e9, 0}, {1, 2e9, 2000 * clock.PerCycle}, {2_000_000, 3, 6 * clock.PerCycle}, {1 << 60, 5e9, 1 << 62},
+	} {
+		p := &schema.Point{Budget: c.micros, Machine: &machines.Machine{}}
+		p.Machine.CPU.Hz = c.hz
+		if got := budget(p); got != c.want {
+			t.Errorf("%d us at %d Hz are %d ticks, want %d", c.micros, c.hz, got, c.want)
+		}
+	}
+}
 
 func TestAccountOf(t *testing.T) {
 	for _, c := range []struct {

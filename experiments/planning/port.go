@@ -157,8 +157,8 @@ func hasValue(t *targets.Target, key, v string) bool {
 	switch key {
 	case "kernel.cpus":
 		space, err := t.Board.Space(t.ISA)
-		n, bad := strconv.Atoi(v)
-		return err != nil || bad != nil || space.CPUs <= 0 || n <= space.CPUs
+		n, _ := strconv.Atoi(v) // what is no number is refused where the key is read
+		return err != nil || space.CPUs <= 0 || n <= space.CPUs
 	case "kernel.patching":
 		return t.Probes.Optimizer == nil || slices.Contains(t.Probes.Optimizer.Patchings, v)
 	case "workload.target":

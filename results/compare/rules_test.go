@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"kprobesim/internal/require"
+	"kprobesim/results"
+	"kprobesim/results/resultstest"
 )
 
 func rules(t *testing.T, text string) *Rules {
@@ -97,4 +99,26 @@ func FuzzRules(f *testing.F) {
 			Compare(sides(t), r)
 		}
 	})
+}
+
+// Means cannot be told apart where a number lies in the intervals of both.
+func TestOverlap(t *testing.T) {
+	mean := func(low, high, of int) results.Record {
+		value := func(v int) results.Value { return resultstest.Value(t, fmt.Sprint(v)) }
+		return results.Record{Spread: results.Interval{Low: value(low), High: value(high), Of: of}}
+	}
+	for n := range 4 * 4 * 4 * 4 * 4 {
+		a, b, c, d, of := n%4, n/4%4, n/16%4, n/64%4, n/256
+		if a > b || c > d {
+			continue
+		}
+		want := of == 3
+		shared := false
+		for v := range 4 {
+			shared = shared || a <= v && v <= b && c <= v && v <= d
+		}
+		if got := overlap(mean(a, b, 1+of%2), mean(c, d, 1+of/2)); got != (want && shared) {
+			t.Errorf("%d to %d and %d to %d of %d and %d: %v", a, b, c, d, 1+of%2, 1+of/2, got)
+		}
+	}
 }

@@ -130,7 +130,7 @@ func (p *Panels) body(width vg.Length) vg.Length {
 
 // draw labels the value axis beside the first panel of a row, and the other one below the last of a column.
 func (p *Panels) draw(c draw.Canvas) {
-	s, columns := p.shared(), p.columns(c.Max.X-c.Min.X)
+	s, columns := p.shared(), p.columns(c.Size().X)
 	for i, b := range p.Panels {
 		place := tile(c, i, len(p.Panels), columns)
 		if title := b.frame().Title; title != "" {
