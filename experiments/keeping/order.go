@@ -25,8 +25,10 @@ func (s *Store) Begin(o Order) (err error) {
 	if s.merging {
 		return s.made.differs(o)
 	}
-	s.order, err = json.Marshal(o)
-	return err
+	if s.order, err = json.Marshal(o); err != nil || o.Shard == "" {
+		return err
+	}
+	return s.logs[0].sign(s.order)
 }
 
 // differs says by what two orders are not of the same plan. A shard of a large sweep reads no files of others' combinations.

@@ -3,6 +3,7 @@ package reports_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -165,5 +166,22 @@ func TestCollectionOfKinds(t *testing.T) {
 	}
 	if overhead := string(was["overhead.svg"]); strings.Contains(overhead, "xeon") || strings.Contains(overhead, "irq-off") {
 		t.Error("the figure of overheads has points of another kind")
+	}
+}
+
+// A sweep differs from the setup of published figures in each of its values. The first differences are told, the rest is counted.
+func TestManyDifferences(t *testing.T) {
+	dir := t.TempDir()
+	file := exptest.ToyFiles(t)
+	values := make([]string, 30)
+	for i := range values {
+		values[i] = fmt.Sprint(i + 100)
+	}
+	long := exptest.Write(t, dir, "long.toml", fmt.Sprintf("base = %q\nname = \"long\"\n[sweep]\nworkload.args = [[%s]]\n", file, strings.Join(values, "], [")))
+	p, err := exptest.ToyLoader().Plan(long, nil)
+	require.NoError(t, err)
+	text := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Text()
+	if n := strings.Count(text, "not the setup of the published figures: workload.args"); n != 20 || !strings.Contains(text, "10 more such differences") {
+		t.Errorf("%d differences are told:\n%s", n, text)
 	}
 }

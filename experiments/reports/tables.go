@@ -212,13 +212,21 @@ func (r *Report) claims() []string {
 			add(pt, "another model of the measured machine, nothing fitted anew: "+d)
 		}
 	}
+	more := len(notes) - mostClaims
+	notes = notes[:min(len(notes), mostClaims)]
 	for i, text := range notes {
 		if of := points[text]; len(of) < len(r.Plan.Points) {
 			notes[i] = text + " (" + shortened(of) + ")"
 		}
 	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("%d more such differences: no published figure stands where a point has one", more))
+	}
 	return notes
 }
+
+// mostClaims bounds the differences from published setups that are told one by one. A sweep has one for each of its values.
+const mostClaims = 20
 
 // shortened lists names, the first few when there are many.
 func shortened(names []string) string {
