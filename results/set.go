@@ -85,31 +85,28 @@ func (s *Set) add(r Record) error {
 
 // number returns the number of a point, a new one for a point whose first record is number first.
 func (s *Set) number(p Point, first int32) int32 {
-	n, known := s.numbers[p]
-	if known {
-		return n
+	n := place(&s.numbers, &s.points, p)
+	if int(n) == len(s.first) {
+		s.first = append(s.first, first)
 	}
-	if s.numbers == nil {
-		s.numbers = map[Point]int32{}
-	}
-	n = int32(len(s.points))
-	s.numbers[p] = n
-	s.points, s.first = append(s.points, p), append(s.first, first)
 	return n
 }
 
 // word returns the number of a word.
-func (s *Set) word(text string) uint16 {
-	n, known := s.wordNo[text]
+func (s *Set) word(text string) uint16 { return place(&s.wordNo, &s.words, text) }
+
+// place returns the number of something in a list, at whose end it is put when it is not there yet.
+func place[K comparable, N int32 | uint16](numbers *map[K]N, list *[]K, k K) N {
+	n, known := (*numbers)[k]
 	if known {
 		return n
 	}
-	if s.wordNo == nil {
-		s.wordNo = map[string]uint16{}
+	if *numbers == nil {
+		*numbers = map[K]N{}
 	}
-	n = uint16(len(s.words))
-	s.wordNo[text] = n
-	s.words = append(s.words, text)
+	n = N(len(*list))
+	(*numbers)[k] = n
+	*list = append(*list, k)
 	return n
 }
 

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
@@ -123,15 +124,7 @@ func (v Value) IsZero() bool { return v.micros == 0 }
 func (v Value) Float() float64 { return float64(v.micros) / microsPerUnit }
 
 // Cmp compares two values as numbers: -1, 0 or +1.
-func (v Value) Cmp(w Value) int {
-	switch {
-	case v.micros < w.micros:
-		return -1
-	case v.micros > w.micros:
-		return 1
-	}
-	return 0
-}
+func (v Value) Cmp(w Value) int { return cmp.Compare(v.micros, w.micros) }
 
 // Sub returns v-w.
 func (v Value) Sub(w Value) Value { return trimmed(v.micros - w.micros) }

@@ -130,8 +130,13 @@ func legacyPrefix(b byte) bool {
 // walk calls f for each instruction of the function in order until f returns false. It
 // returns the address at which decoding failed, 0 if it did not.
 func walk(fn kprobes.Text, mode int, f func(insn) bool) (stuck uint64) {
+	return walkBy(fn, func(code []byte, at uint64) (insn, error) { return decode(code, at, mode) }, f)
+}
+
+// walkBy is walk with a decoder.
+func walkBy(fn kprobes.Text, decode func([]byte, uint64) (insn, error), f func(insn) bool) (stuck uint64) {
 	for off := 0; off < len(fn.Code); {
-		in, err := decode(fn.Code[off:], fn.Start+uint64(off), mode)
+		in, err := decode(fn.Code[off:], fn.Start+uint64(off))
 		if err != nil {
 			return fn.Start + uint64(off)
 		}

@@ -149,11 +149,11 @@ func (p Packaged) canBoost(in insn) bool {
 // walk calls f for each instruction of a function until f has enough, and returns where none can be read; 0 for nowhere.
 func (p Packaged) walk(fn kprobes.Text, f func(insn) bool) (stuck uint64) {
 	if p.last == nil {
-		return p.decodeAll(fn, f)
+		return walkBy(fn, p.decode, f)
 	}
 	if l := p.last; l.fn.Start != fn.Start || len(l.fn.Code) != len(fn.Code) {
 		l.fn, l.insns, l.jumps = fn, l.insns[:0], nil
-		l.stuck = p.decodeAll(fn, func(in insn) bool {
+		l.stuck = walkBy(fn, p.decode, func(in insn) bool {
 			l.insns = append(l.insns, in)
 			return true
 		})
@@ -164,20 +164,6 @@ func (p Packaged) walk(fn kprobes.Text, f func(insn) bool) (stuck uint64) {
 		}
 	}
 	return p.last.stuck
-}
-
-func (p Packaged) decodeAll(fn kprobes.Text, f func(insn) bool) (stuck uint64) {
-	for off := 0; off < len(fn.Code); {
-		in, err := p.decode(fn.Code[off:], fn.Start+uint64(off))
-		if err != nil {
-			return fn.Start + uint64(off)
-		}
-		if !f(in) {
-			return 0
-		}
-		off += len(in.Code)
-	}
-	return 0
 }
 
 // decode decodes the first instruction of code. The library's decoder knows few instructions of this century; the

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -103,15 +104,7 @@ func (t *Timeline) ordered() []timelineEvent {
 		flows := &events[i].Mark.Flows
 		*flows = slices.DeleteFunc(slices.Clone(*flows), func(id uint64) bool { return !ends[id] })
 	}
-	slices.SortStableFunc(events, func(a, b timelineEvent) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(events, func(a, b timelineEvent) int { return cmp.Compare(a.at, b.at) })
 	return events
 }
 
