@@ -5,6 +5,7 @@ package unpacked
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -18,8 +19,10 @@ type Folder string
 // None is no folder.
 const None Folder = ""
 
-// most is the number of kernels that a folder keeps.
-const most = 4
+const (
+	most  = 4       // kernels that a folder keeps
+	least = 1 << 20 // bytes of a kernel that is kept: smaller ones are unpacked at once, and would drive others out
+)
 
 // UserCache returns the folder of the present user, or None for one who has no folder for caches.
 func UserCache() Folder {
@@ -54,7 +57,7 @@ func (f Folder) Load(packed []byte) ([]byte, bool) {
 // Save keeps the unpacked form of packed bytes, and drops the oldest kernels beyond the bound. A reader finds a file whole or
 // not at all. A folder that cannot be written keeps nothing, which costs time and nothing else.
 func (f Folder) Save(packed, content []byte) {
-	if f == None || os.MkdirAll(string(f), 0o700) != nil {
+	if f == None || len(content) < least || os.MkdirAll(string(f), 0o700) != nil {
 		return
 	}
 	t, err := os.CreateTemp(string(f), "new-")
@@ -89,7 +92,7 @@ func (f Folder) drop() {
 		}
 		return info.ModTime().UnixNano()
 	}
-	slices.SortFunc(all, func(a, b os.DirEntry) int { return int(min(max(age(a)-age(b), -1), 1)) })
+	slices.SortFunc(all, func(a, b os.DirEntry) int { return cmp.Compare(age(a), age(b)) })
 	for _, d := range all[:len(all)-most] {
 		_ = os.Remove(filepath.Join(string(f), d.Name())) // it is tried again the next time
 	}

@@ -10,7 +10,7 @@ import (
 // TestKept finds what was kept, and nothing where a file was changed or cut off.
 func TestKept(t *testing.T) {
 	f := Folder(filepath.Join(t.TempDir(), "a", "b"))
-	packed, content := []byte("packed"), bytes.Repeat([]byte("content"), 1000)
+	packed, content := []byte("packed"), bytes.Repeat([]byte("content"), least)
 	if _, ok := f.Load(packed); ok {
 		t.Error("an empty folder has a kernel")
 	}
@@ -42,8 +42,9 @@ func TestKept(t *testing.T) {
 func TestBound(t *testing.T) {
 	f := Folder(t.TempDir())
 	for i := range byte(3 * most) {
-		f.Save([]byte{i}, []byte{i, i})
+		f.Save([]byte{i}, make([]byte, least))
 	}
+	f.Save([]byte("small"), make([]byte, least-1)) // would drive another one out
 	all, err := os.ReadDir(string(f))
 	if err != nil || len(all) != most {
 		t.Errorf("%d files are kept, want %d; %v", len(all), most, err)
@@ -60,7 +61,7 @@ func TestNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range []Folder{None, Folder(file)} {
-		f.Save([]byte("packed"), []byte("content"))
+		f.Save([]byte("packed"), make([]byte, least))
 		if _, ok := f.Load([]byte("packed")); ok {
 			t.Errorf("%q has a kernel", f)
 		}
