@@ -73,6 +73,7 @@ type Config struct {
 	Width       int // issue slots per cycle
 	Window      int // reorder buffer entries
 	StoreBuffer int // stores that may wait for the cache
+	LoadQueue   int // loads between dispatch and retirement; 0 for any number
 	Groups      Groups
 	FrontEnd    FrontEnd
 	Classes     map[string]Cost
@@ -119,6 +120,9 @@ func (c *Config) Check(isa *ISA) []error {
 	c.checkFusion(isa, fail)
 	if c.StoreBuffer < 1 || c.StoreBuffer > 1024 {
 		fail("store_buffer: %d entries; use 1 to 1024", c.StoreBuffer)
+	}
+	if c.LoadQueue < 0 || c.LoadQueue > MaxWindow {
+		fail("load_queue: %d entries; use 1 to %d", c.LoadQueue, MaxWindow)
 	}
 	if f := c.FrontEnd.FetchBytes; f != 0 && (f < 4 || f > 64 || f&(f-1) != 0) {
 		fail("front_end: fetch of %d bytes a cycle; use 4, 8, 16, 32 or 64", f)

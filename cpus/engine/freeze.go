@@ -47,6 +47,9 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	if c.pipes != nil {
 		w = c.freezePipes(w, d)
 	}
+	if c.loads != nil {
+		w = c.freezeLoads(w, d)
+	}
 	// Execution begins when the instruction was dispatched or later. What moves the stack pointer sets stackAddress itself.
 	live := uint64(0)
 	for i, t := range &c.ready {
@@ -120,6 +123,9 @@ func (c *Core) melt(d ticks, w []uint64) {
 	}
 	if c.pipes != nil {
 		w = c.pipes.melt(d, w)
+	}
+	if c.loads != nil {
+		w = c.loads.melt(d, w)
 	}
 	c.ready, c.port = [Registers]ticks{}, [maxPorts]ticks{}
 	for ; live != 0; live &= live - 1 {

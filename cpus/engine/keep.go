@@ -9,7 +9,7 @@ func (e *Engine[C, P]) Keep() { e.Core.detachMemo() }
 func (e *Engine[C, P]) Renew() {
 	recent, p := int(e.dMask)+1, &e.predictor
 	if len(e.dRecent) != recent || len(e.sRecent) != recent || len(p.counters) != int(p.cmask)+1 ||
-		p.top < 0 || p.top >= len(p.returns) || p.depth > len(p.returns) || !e.prefetcher.sound() || !p.tagged.sound() {
+		p.top < 0 || p.top >= len(p.returns) || p.depth > len(p.returns) || !e.prefetcher.sound() || !p.tagged.sound() || !e.loads.sound() {
 		panic("engine: a place outside of its table")
 	}
 	e.levels.Renew(len(e.ram))

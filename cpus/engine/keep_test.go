@@ -17,6 +17,7 @@ func TestRenewRefuses(t *testing.T) {
 		"below returns":    func(c *toy) { c.predictor.top = -1 },
 		"returns":          func(c *toy) { c.predictor.returns = nil },
 		"depth of returns": func(c *toy) { c.predictor.depth = len(c.predictor.returns) + 1 },
+		"loads":            func(c *toy) { c.loads.at = 4 },
 		"tagged entries":   func(c *toy) { c.tagged.entries = c.tagged.entries[1:] },
 		"folded histories": func(c *toy) { c.tagged.folds = nil },
 		"prefetched lines": func(c *toy) { c.prefetcher.last = len(c.prefetcher.inFlight) },
@@ -27,6 +28,7 @@ func TestRenewRefuses(t *testing.T) {
 		cfg := toyConfig(cpus.Window, 64)
 		cfg.Prefetch = cpus.Prefetch{InFlight: 8, Stride: cpus.Stride{Entries: 4, Most: 64}}
 		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 2, Bits: 4, TagBits: 8, Shortest: 4, Longest: 16}
+		cfg.LoadQueue = 4
 		c := newToy(t, cfg, 1<<16, 0x1000)
 		damage(c)
 		func() {

@@ -36,6 +36,7 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 	cfg.Width = []int{1, 2, 3, 4, 6}[rng.IntN(5)]
 	cfg.Window = []int{1, 5, 24, 96, 512}[rng.IntN(5)]
 	cfg.StoreBuffer = 1 + rng.IntN(12)
+	cfg.LoadQueue = []int{0, 0, 1, 3, 12}[rng.IntN(5)]
 	if rng.IntN(4) == 0 {
 		cfg.Model = cpus.Scoreboard
 	}
@@ -263,6 +264,7 @@ var remembered = map[string]string{
 	"windowState.stores": stated, "windowState.placed": "what stores count from",
 	"windowState.group": stated + ", where there are groups",
 	"windowState.pipes": stated + ", where there are any",
+	"windowState.loads": stated + ", where there is a queue",
 	"windowState.at":    "where the ring begins",
 
 	"timing.settled": given, "timing.extra": given, "timing.late": given, "timing.repriced": given,
@@ -318,6 +320,9 @@ func TestEveryFieldIsRemembered(t *testing.T) {
 	for name, change := range changes {
 		holdRemembered(t, name, toyConfig(cpus.Window, 64), change)
 	}
+	queued := toyConfig(cpus.Window, 64)
+	queued.LoadQueue = 7
+	holdRemembered(t, "loads", queued, func(c *toy, i int) int { c.loads.retired[i] += 90000; return 7 })
 	grouped := toyConfig(cpus.Window, 64)
 	grouped.Groups.On = true
 	changes["group.at"] = func(c *toy, _ int) int { c.group.at -= 30; return 1 }

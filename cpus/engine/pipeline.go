@@ -296,8 +296,16 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 		if op.Flags&(moves|namesStack) != 0 {
 			d = c.stackPipe(op, d)
 		}
-		d = c.rename(c.supply(op, n, d), n, wait)
+		d = c.supply(op, n, d)
+		loads := op.Flags&Loads != 0 && c.loads != nil
+		if loads {
+			d = max(d, c.loads.free())
+		}
+		d = c.rename(d, n, wait)
 		d, done = c.executePipes(op, u, n, d, &c.acc[i&(accesses-1)])
+		if loads {
+			c.loads.take(c.retire)
+		}
 		if i > 0 && ops[i-1].Flags&fusedFirst != 0 {
 			*c.pairFlags(&ops[i-1]) = done
 		}

@@ -124,8 +124,9 @@ type windowState struct {
 	room       uint8  // those that are not for branches alone
 	group      groupState
 	pipes      *pipeline // of a core that is described by them, or nil
-	leastIssue ticks     // of any class, and no more than a slot
-	at         int       // place of the next instruction in ring
+	loads      *loadQueue
+	leastIssue ticks // of any class, and no more than a slot
+	at         int   // place of the next instruction in ring
 	ready      [Registers]ticks
 	port       [maxPorts]ticks
 	stores     [forwards]storeTimes  // of the last stores, by number
@@ -162,6 +163,7 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	}
 	t.window = cfg.Model != cpus.Throughput
 	t.scoreboard = cfg.Model == cpus.Scoreboard
+	t.initLoads(cfg.LoadQueue)
 	f := cfg.FrontEnd
 	t.stackEngine, t.zeroIdioms = f.StackEngine, f.ZeroIdioms
 	if t.window {

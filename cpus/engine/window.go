@@ -55,6 +55,10 @@ func (c *Core) scheduleOps(ops []Op) (done ticks) {
 		if op.Flags&(moves|namesStack) != 0 {
 			d = c.stackPointer(op, d)
 		}
+		loads := op.Flags&Loads != 0 && c.loads != nil
+		if loads {
+			d = max(d, c.loads.free())
+		}
 		next := retire + c.slot
 		if c.grouped {
 			d, at = c.scheduleInGroup(op, k, d, at, retire)
@@ -66,6 +70,9 @@ func (c *Core) scheduleOps(ops []Op) (done ticks) {
 			d = c.inOrder(op, k, d)
 		}
 		d, retire, done = c.scheduleOp(op, d, next, &c.acc[i&(accesses-1)])
+		if loads {
+			c.loads.take(retire)
+		}
 		if c.grouped {
 			c.ring[c.group.place&(cpus.MaxWindow-1)] = retire
 			continue
