@@ -17,7 +17,7 @@ SCHEDULES ?= 1500
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help quick check cluster hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races compare faults man paper release rows
+.PHONY: help quick check cluster notebook hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races compare faults man paper release rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
@@ -29,7 +29,7 @@ quick: ## in two minutes: format, vet, staticcheck and short tests of what chang
 # The whole gate, cheap checks first. CI installs tools and kernels, and runs the same (.ci/run). The tests rebuild the
 # guest images: guest-fresh would do it again.
 check: export KPROBESIM_LONG = 1
-check: fmt tidy build vet staticcheck newcomer foreign cluster test baselines race fuzz races paper clean-tree ## the gate, as CI runs it: all of fmt to clean-tree in this order
+check: fmt tidy build vet staticcheck newcomer foreign cluster notebook test baselines race fuzz races paper clean-tree ## the gate, as CI runs it: all of fmt to clean-tree in this order
 	@echo 'check: all passed'
 
 hooks: ## install the hooks: subjects of commits below 73 characters, make quick before a push
@@ -65,6 +65,9 @@ tidy: ## fail when go.mod or go.sum is not tidy
 
 test: ## all tests, and what they left out; KPROBESIM_LONG=1 for the long ones, KPROBESIM_ALL=1 to fail where a tool lacks
 	$(GO) run ./internal/tests
+
+notebook: ## run the notebook of docs/files.md by DuckDB (needs a C++ compiler)
+	GO='$(GO)' sh .ci/notebook
 
 race: ## tests of the packages with goroutines under the race detector (needs a C compiler)
 	@if ! command -v $${CC:-gcc} >/dev/null; then echo 'race: left out, no C compiler'; exit $${KPROBESIM_ALL:-0}; fi; \

@@ -94,6 +94,7 @@ var unsteady = []string{
 // path. What is not here may be imported by no room.
 var libraries = map[string][]string{
 	"golang.org/x/arch/":               {"cpus", "kprobes/x86", "judging", "internal"},
+	"github.com/duckdb/duckdb-go/v2":   {"internal"},
 	"github.com/klauspost/compress/":   {"image", "distro"},
 	"github.com/parquet-go/parquet-go": {"results/formats"},
 	"github.com/xi2/xz":                {"image"},

@@ -76,13 +76,13 @@ func TestGateIsOneList(t *testing.T) {
 	makefile := read(t, "Makefile")
 	_, list, _ := strings.Cut(makefile, "\ncheck: fmt")
 	list, _, _ = strings.Cut(list, "##")
-	for _, name := range []string{"newcomer", "foreign", "fuzz", "cluster"} {
+	for _, name := range []string{"newcomer", "foreign", "fuzz", "cluster", "notebook"} {
 		if !strings.Contains(list, " "+name+" ") || !strings.Contains(makefile, "sh .ci/"+name) {
 			t.Errorf("make check does not run .ci/%s", name)
 		}
 	}
 	files, err := os.ReadDir(filepath.Join(root(t), ".ci"))
-	if err != nil || len(files) != len([]string{"newcomer", "release", "foreign", "fuzz", "run", "quick", "hooks", "cluster", "slurm"}) {
+	if err != nil || len(files) != len([]string{"newcomer", "release", "foreign", "fuzz", "run", "quick", "hooks", "cluster", "notebook", "slurm"}) {
 		t.Errorf(".ci has %v, %v: make check runs each new script, release by newcomer, slurm by cluster", files, err)
 	}
 }
