@@ -93,12 +93,10 @@ const (
 // Unary is an operation with one operand by its number in its group (group 3).
 type Unary uint8
 
-// The operations. Mul and Imul multiply RAX into RDX:RAX.
+// The operations.
 const (
-	Not  Unary = 2
-	Neg  Unary = 3
-	Mul  Unary = 4
-	Imul Unary = 5
+	Not Unary = 2
+	Neg Unary = 3
 )
 
 // Cond is a condition by its number (SDM vol. 2, B.1.4.7).
@@ -137,7 +135,6 @@ type Label int
 type fix struct {
 	at    int
 	label Label
-	more  int
 }
 
 // Begin has code written into the rest of a room.
@@ -178,7 +175,7 @@ func (a *Asm) Place(l Label) int { return a.marks[l] }
 func (a *Asm) Finish() {
 	for _, f := range a.fixes {
 		if !a.full {
-			binary.LittleEndian.PutUint32(a.room[f.at:], uint32(a.marks[f.label]+f.more-f.at-4))
+			binary.LittleEndian.PutUint32(a.room[f.at:], uint32(a.marks[f.label]-f.at-4))
 		}
 	}
 }
@@ -192,9 +189,6 @@ func (a *Asm) byte(b ...byte) {
 }
 
 func (a *Asm) long(v uint32) { a.byte(byte(v), byte(v>>8), byte(v>>16), byte(v>>24)) }
-
-// Quad writes eight bytes of data.
-func (a *Asm) Quad(v uint64) { a.long(uint32(v)); a.long(uint32(v >> 32)) }
 
 // Align writes bytes that nothing executes up to a multiple of a power of two.
 func (a *Asm) Align(n int) {
@@ -357,7 +351,8 @@ func (a *Asm) Const(dst Reg, v uint64) {
 	default:
 		a.prefix(8, NoReg, NoReg, dst, false)
 		a.byte(0xb8 | byte(dst&7))
-		a.Quad(v)
+		a.long(uint32(v))
+		a.long(uint32(v >> 32))
 	}
 }
 
@@ -441,12 +436,6 @@ func (a *Asm) One(op Unary, size int, dst Reg) {
 	a.rr(size, Reg(op), dst, size == 1, 0xf6|wide(size))
 }
 
-// Inc adds one and keeps the carry; Dec subtracts one.
-func (a *Asm) Inc(size int, dst Reg) { a.rr(size, 0, dst, size == 1, 0xfe|wide(size)) }
-
-// Dec is described at Inc.
-func (a *Asm) Dec(size int, dst Reg) { a.rr(size, 1, dst, size == 1, 0xfe|wide(size)) }
-
 // Multiply computes dst = dst * src of 4 or 8 bytes.
 func (a *Asm) Multiply(size int, dst, src Reg) { a.rr(size, dst, src, false, 0x0f, 0xaf) }
 
@@ -462,20 +451,8 @@ func (a *Asm) Swap(size int, dst Reg) {
 	a.byte(0x0f, 0xc8|byte(dst&7))
 }
 
-// LowestBit writes the number of the lowest bit that is set in src, of 4 or 8 bytes, of which one must be.
-func (a *Asm) LowestBit(size int, dst, src Reg) { a.rr(size, dst, src, false, 0x0f, 0xbc) }
-
 // Prefetch asks for the line of an address, and any will do.
 func (a *Asm) Prefetch(m Mem) { a.rm(4, 1, m, false, 0x0f, 0x18) }
-
-// Exchange swaps two registers.
-func (a *Asm) Exchange(size int, x, y Reg) { a.rr(size, x, y, size == 1, 0x86|wide(size)) }
-
-// Bit sets CF to a bit of a register, by its number.
-func (a *Asm) Bit(size int, r Reg, n uint8) {
-	a.rr(size, 4, r, false, 0x0f, 0xba)
-	a.byte(n)
-}
 
 // BitOf sets CF to the bit of a register of 8 bytes that the lowest six bits of another one number.
 func (a *Asm) BitOf(r, n Reg) { a.rr(8, n, r, false, 0x0f, 0xa3) }
@@ -500,13 +477,7 @@ func (a *Asm) CmovLoad(c Cond, size int, dst Reg, m Mem) {
 	a.rm(size, dst, m, false, 0x0f, 0x40|byte(c))
 }
 
-// Max has dst be the larger of it and src, as signed numbers of 8 bytes. MaxLoad has the other one in memory.
-func (a *Asm) Max(dst, src Reg) {
-	a.Op(Cmp, 8, dst, src)
-	a.Cmov(Less, 8, dst, src)
-}
-
-// MaxLoad is described at Max.
+// MaxLoad has dst be the larger of it and a number in memory, as signed numbers of 8 bytes.
 func (a *Asm) MaxLoad(dst Reg, m Mem) {
 	a.OpLoad(Cmp, 8, dst, m)
 	a.CmovLoad(Less, 8, dst, m)
@@ -515,14 +486,14 @@ func (a *Asm) MaxLoad(dst Reg, m Mem) {
 // Jcc jumps to a label if a condition holds.
 func (a *Asm) Jcc(c Cond, l Label) {
 	a.byte(0x0f, 0x80|byte(c))
-	a.fixes = append(a.fixes, fix{a.n, l, 0})
+	a.fixes = append(a.fixes, fix{a.n, l})
 	a.long(0)
 }
 
 // Jmp jumps to a label.
 func (a *Asm) Jmp(l Label) {
 	a.byte(0xe9)
-	a.fixes = append(a.fixes, fix{a.n, l, 0})
+	a.fixes = append(a.fixes, fix{a.n, l})
 	a.long(0)
 }
 
@@ -543,21 +514,6 @@ func (a *Asm) JmpReg(r Reg) { a.rr(4, 4, r, false, 0xff) }
 
 // JmpMem jumps to the address in memory.
 func (a *Asm) JmpMem(m Mem) { a.rm(4, 4, m, false, 0xff) }
-
-// JmpSlot jumps to the address that stands behind a label, at a distance.
-func (a *Asm) JmpSlot(l Label, more int) {
-	a.byte(0xff, 0x25)
-	a.fixes = append(a.fixes, fix{a.n, l, more})
-	a.long(0)
-}
-
-// CmpSlot compares a register with the eight bytes behind a label.
-func (a *Asm) CmpSlot(r Reg, l Label, more int) {
-	a.prefix(8, r, NoReg, NoReg, false)
-	a.byte(0x3b, 0x05|byte(r&7)<<3)
-	a.fixes = append(a.fixes, fix{a.n, l, more})
-	a.long(0)
-}
 
 // Ret returns.
 func (a *Asm) Ret() { a.byte(0xc3) }

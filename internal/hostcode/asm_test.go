@@ -77,19 +77,12 @@ func tests() (all []asmTest) {
 			for o, op := range map[Shift]x86asm.Op{Rol: x86asm.ROL, Ror: x86asm.ROR, Shl: x86asm.SHL, Shr: x86asm.SHR, Sar: x86asm.SAR} {
 				add(func(a *Asm) { a.ShiftCL(o, size, x) }, op, name(x), x86asm.CL)
 			}
-			add(func(a *Asm) { a.Inc(size, x) }, x86asm.INC, name(x))
-			add(func(a *Asm) { a.Dec(size, x) }, x86asm.DEC, name(x))
-			if x != RAX && y != RAX && x != y { // the decoder calls those by another name
-				add(func(a *Asm) { a.Exchange(size, y, x) }, x86asm.XCHG, name(x), name(y))
-			}
 			add(func(a *Asm) { a.One(Not, size, x) }, x86asm.NOT, name(x))
 			add(func(a *Asm) { a.One(Neg, size, x) }, x86asm.NEG, name(x))
 			if size >= 4 {
-				add(func(a *Asm) { a.Bit(size, x, 9) }, x86asm.BT, name(x), x86asm.Imm(9))
 				add(func(a *Asm) { a.Multiply(size, x, y) }, x86asm.IMUL, name(x), name(y))
 				add(func(a *Asm) { a.MultiplyImm(size, x, y, 1000) }, x86asm.IMUL, name(x), name(y), x86asm.Imm(1000))
 				add(func(a *Asm) { a.Cmov(LessOrEq, size, x, y) }, x86asm.CMOVLE, name(x), name(y))
-				add(func(a *Asm) { a.LowestBit(size, x, y) }, x86asm.BSF, name(x), name(y))
 				add(func(a *Asm) { a.Swap(size, x) }, x86asm.BSWAP, name(x))
 				add(func(a *Asm) { a.ExtendSign(size, 1, x, y) }, x86asm.MOVSX, name(x), names[1](y))
 				add(func(a *Asm) { a.ExtendSign(size, 2, x, y) }, x86asm.MOVSX, name(x), names[2](y))

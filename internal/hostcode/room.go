@@ -56,9 +56,6 @@ func (r *Room) Keep(n int) (place int) {
 // Address returns where a place is executed.
 func (r *Room) Address(place int) uintptr { return uintptr(unsafe.Pointer(&r.execute[place])) }
 
-// Words returns the two words of data at a place, for writing. Code reads them where it is executed.
-func (r *Room) Words(place int) *[2]uint64 { return (*[2]uint64)(unsafe.Pointer(&r.write[place])) }
-
 // Used returns the number of bytes that were kept.
 func (r *Room) Used() int { return r.used }
 

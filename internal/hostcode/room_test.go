@@ -21,8 +21,8 @@ func room(t *testing.T) *Room {
 	return r
 }
 
-// TestCall counts down in a loop, with a jump to a label that comes later, one to a place and one by a slot, and
-// collects garbage meanwhile.
+// TestCall counts down in a loop, with jumps to labels before and behind and one to a place, and collects garbage
+// meanwhile.
 func TestCall(t *testing.T) {
 	r := room(t)
 	var a Asm
@@ -35,22 +35,15 @@ func TestCall(t *testing.T) {
 	leave := r.Keep(a.Len())
 
 	a.Begin(r)
-	again, end, slot := a.NewLabel(), a.NewLabel(), a.NewLabel()
+	again, end := a.NewLabel(), a.NewLabel()
 	a.Bind(again)
 	a.OpMemImm(Add, 8, At(R15, 8), 3)
 	a.OpMemImm(Sub, 8, At(R15, 0), 1)
 	a.Jcc(Equal, end)
-	a.Const(RCX, 77)
-	a.CmpSlot(RCX, slot, 0)
-	a.Jcc(NotEqual, again)
-	a.JmpSlot(slot, 8)
+	a.Jmp(again)
 	a.Bind(end)
 	a.Load(8, RAX, At(R15, 16))
 	a.JmpTo(leave)
-	a.Align(8)
-	a.Bind(slot)
-	a.Quad(0)
-	a.Quad(0)
 	a.Finish()
 	place := r.Keep(a.Len())
 	done := make(chan bool)
@@ -60,33 +53,25 @@ func TestCall(t *testing.T) {
 		}
 		close(done)
 	}()
-	for i := range 2 {
-		if i == 1 { // by the slot
-			*r.Words(place + a.Place(slot)) = [2]uint64{77, uint64(r.Address(place))}
-		}
-		for range 1000 {
-			result := new(int)
-			x := struct {
-				left, sum uint64
-				result    *int
-			}{1000, 0, result}
-			if got := Call(enter, r.Address(place), unsafe.Pointer(&x)); x.left != 0 || x.sum != 3000 || got != uint64(uintptr(unsafe.Pointer(result))) {
-				t.Fatalf("left %d, sum %d", x.left, x.sum)
-			}
+	for range 2000 {
+		result := new(int)
+		x := struct {
+			left, sum uint64
+			result    *int
+		}{1000, 0, result}
+		if got := Call(enter, r.Address(place), unsafe.Pointer(&x)); x.left != 0 || x.sum != 3000 || got != uint64(uintptr(unsafe.Pointer(result))) {
+			t.Fatalf("left %d, sum %d", x.left, x.sum)
 		}
 	}
 	<-done
 }
 
-// TestMax has the larger of two numbers in registers, and of one in memory, for numbers of both signs.
+// TestMax has the larger of a number in a register and one in memory, of both signs.
 func TestMax(t *testing.T) {
 	r := room(t)
 	var a Asm
 	a.Begin(r)
 	a.Load(8, Local1, At(With, 0))
-	a.Load(8, Local9, At(With, 8))
-	a.Max(Local9, Local1)
-	a.Store(8, At(With, 16), Local9)
 	a.MaxLoad(Local1, At(With, 8))
 	a.Mov(8, Main, Local1)
 	a.Ret()
@@ -94,9 +79,9 @@ func TestMax(t *testing.T) {
 	code := r.Address(r.Keep(a.Len()))
 	for _, x := range []int64{-1 << 63, -5, 0, 7, 1<<63 - 1} {
 		for _, y := range []int64{-1 << 63, -6, -5, 0, 8, 1<<63 - 1} {
-			in := [3]int64{x, y, 0}
-			if got := Call(code, 0, unsafe.Pointer(&in)); int64(got) != max(x, y) || in[2] != max(x, y) {
-				t.Errorf("the larger of %d and %d: %d in memory, %d in a register", x, y, int64(got), in[2])
+			in := [2]int64{x, y}
+			if got := Call(code, 0, unsafe.Pointer(&in)); int64(got) != max(x, y) {
+				t.Errorf("the larger of %d and %d: %d", x, y, int64(got))
 			}
 		}
 	}
