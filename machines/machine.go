@@ -26,6 +26,8 @@ type Machine struct {
 
 	// Experiment is the file whose published figures the fitted parameters were fitted on, or "".
 	Experiment string
+	// FiguresOf is the file that names Experiment: another one than File where a description inherits it from its base.
+	FiguresOf string
 }
 
 // Param is one number of a machine description with its origin.
@@ -85,6 +87,12 @@ func absolute(file string) string {
 func (m *Machine) FittedParams() []Param {
 	return slices.DeleteFunc(slices.Clone(m.Params), func(p Param) bool { return len(p.Fitted) == 0 })
 }
+
+// Inherited reports whether a number is that of another description, on which this one builds.
+func (m *Machine) Inherited(p Param) bool { return p.Pos.File != m.File }
+
+// InheritsFigures reports whether the figures that numbers were fitted on are figures of another machine.
+func (m *Machine) InheritsFigures() bool { return m.FiguresOf != "" && m.FiguresOf != m.File }
 
 // MaxCost bounds one cost: a hundred thousand cycles is more than anything a CPU does.
 const MaxCost = 100_000 * clock.PerCycle

@@ -121,7 +121,7 @@ func (mr *machineReader) calibration(r *doc.Reader) {
 	m := mr.m
 	if r.Has("calibration") {
 		c := r.Sub("calibration", false)
-		m.Experiment = doc.Need(c, "experiment", doc.Text)
+		m.Experiment, m.FiguresOf = doc.Need(c, "experiment", doc.Text), c.At("experiment").File
 		if doc.IsPath(m.Experiment) {
 			m.Experiment = doc.Beside(c.At("experiment").File, m.Experiment)
 		}

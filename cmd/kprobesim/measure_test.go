@@ -197,3 +197,24 @@ func TestModuleOfMeasure(t *testing.T) {
 		t.Errorf("a module that there is none of has %d files", len(files))
 	}
 }
+
+// TestDescriptionOfMine begins a machine description. A run on it says what it inherits, calibrate refuses the base's figures, and
+// nothing takes the file for an experiment.
+func TestDescriptionOfMine(t *testing.T) {
+	mine := filepath.Join(t.TempDir(), "mine.toml")
+	if code, _, stderr := command(nil, "init", mine, "--machine", "xeon-e5410"); code != exitOK {
+		t.Fatalf("init: exit code %d: %s", code, stderr)
+	}
+	code, stdout, stderr := command(fake(1000), "table", experiment, "--set", "machine="+mine)
+	said := strings.Join(strings.Fields(stdout), " ")
+	if code != exitOK || !strings.Contains(said, "mine inherits from xeon-e5410: cache 12 of 12,") || strings.Contains(said, "parameters fitted") ||
+		!strings.Contains(said, "fitted on figures of that machine: event.exception_breakpoint.cycles") || strings.Contains(said, "clock 2 of 2") {
+		t.Errorf("a run: exit code %d: %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := command(fake(1000), "run", mine, "-o", t.TempDir()); code != exitUsage || !strings.Contains(stderr, "is a machine description and no experiment") {
+		t.Errorf("run: exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := command(fake(1000), "calibrate", mine); code != exitUsage || !strings.Contains(stderr, "inherits its fitted numbers from") {
+		t.Errorf("calibrate: exit code %d: %s", code, stderr)
+	}
+}

@@ -86,6 +86,10 @@ func New(l *planning.Loader, machine string, sets ...string) (*Calibration, erro
 	if len(c.params) == 0 {
 		return nil, fmt.Errorf("machine %s has no parameter marked fitted: there is nothing to calibrate", m.Name)
 	}
+	if m.InheritsFigures() {
+		return nil, fmt.Errorf("machine %s inherits its fitted numbers from %s, and they are fitted on figures of that machine: "+
+			"give it [calibration] with an experiment that has figures of its own", m.Name, m.FiguresOf)
+	}
 	if doc.IsPath(machine) {
 		if c.name, err = filepath.Abs(machine); err != nil {
 			return nil, err

@@ -86,6 +86,17 @@ func TestCalibrationWithSettings(t *testing.T) {
 	}
 }
 
+// A description that builds on another one has the figures of another machine, unless it names its own.
+func TestCalibrationOfAnother(t *testing.T) {
+	dir := filepath.Dir(exptest.ToyFiles(t))
+	mine := exptest.Write(t, dir, "mine.toml", "base = \"./machine.toml\"\nname = \"mine\"\n")
+	_, err := calibration.New(exptest.ToyLoader(), mine)
+	require.Error(t, err, "machine mine inherits its fitted numbers from", "figures of that machine")
+	mine = exptest.Write(t, dir, "mine.toml", "base = \"./machine.toml\"\nname = \"mine\"\n[calibration]\nexperiment = \"./toy.toml\"\n")
+	_, err = calibration.New(exptest.ToyLoader(), mine)
+	require.NoError(t, err)
+}
+
 // A machine is fitted on an experiment with figures of its own.
 func TestCalibrationOnACollection(t *testing.T) {
 	dir := filepath.Dir(exptest.CollectionFiles(t))

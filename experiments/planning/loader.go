@@ -300,6 +300,9 @@ func (l *Loader) single(what, folder, name, base string) (*doc.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if what == "experiment" && SortOf(file, b) == SortMachine {
+		return nil, fmt.Errorf("%s is a machine description and no experiment: run an experiment on it by `--set machine=%[1]s`", file)
+	}
 	root, err := doc.Parse(file, b)
 	if err == nil {
 		l.use(outdir.Input{Kind: what, Name: filepath.Base(file), Hash: outdir.Hash(b)})

@@ -85,7 +85,7 @@ func SortOf(file string, b []byte) Sort {
 	}
 	for _, key := range []string{
 		"isa", "clock", "core", "event", "cost", "calibration", "memory", "cache", "tlb", "sources", "port", "predictor", "front_end",
-		"back_end", "op_cache", "fusion", "groups", "processor", "prefetch",
+		"back_end", "op_cache", "fusion", "groups", "processor", "prefetch", "cpuid",
 	} {
 		if root.Get(key) != nil {
 			return SortMachine

@@ -8,6 +8,7 @@ func TestSortOf(t *testing.T) {
 		"base = \"xeon-e5410\"\n[linux]\n":               SortMachine,
 		"base = \"./other.toml\"\n[clock]\n":             SortMachine,
 		"[sources]\nx = \"y\"\n":                         SortMachine,
+		"base = \"./other.toml\"\n[cpuid.0x1]\n":         SortMachine,
 		"base = \"linux-probes\"\nmachine = \"other\"\n": SortExperiment,
 		"script = []\n":                                  SortScenario,
 	} {

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -44,7 +45,12 @@ func (r *Report) fits() []string {
 	var notes []string
 	seen := map[string]bool{}
 	for _, pt := range r.Plan.Points {
-		if m := pt.Machine; !seen[pt.Experiment] && len(m.FittedParams()) > 0 {
+		if m := pt.Machine; !seen[pt.Experiment] {
+			if note := inherits(m); note != "" && !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+		if m := pt.Machine; !seen[pt.Experiment] && len(m.FittedParams()) > 0 && !m.InheritsFigures() {
 			if note := r.fitNote(m, pt.Experiment); !slices.Contains(notes, note) {
 				notes = append(notes, note)
 			}
@@ -64,6 +70,36 @@ func (r *Report) roles(experiment string) (roles map[results.Role]bool, publishe
 		}
 	}
 	return roles, published
+}
+
+// inherits says how many numbers of each class a user's description has from the machine that it builds on, and which of
+// them are fitted on figures of that machine. Descriptions of this program say the same in their documents.
+func inherits(m *machines.Machine) string {
+	if !m.InheritsFigures() {
+		return ""
+	}
+	all, have := map[string]int{}, map[string]int{}
+	for _, p := range m.Params {
+		class, _, _ := strings.Cut(p.Path, ".")
+		if all[class]++; m.Inherited(p) {
+			have[class]++
+		}
+	}
+	var parts []string
+	for _, class := range slices.Sorted(maps.Keys(have)) {
+		parts = append(parts, fmt.Sprintf("%s %d of %d", class, have[class], all[class]))
+	}
+	note := fmt.Sprintf("%s inherits from %s: %s", m.Name, strings.TrimSuffix(filepath.Base(m.FiguresOf), ".toml"), strings.Join(parts, ", "))
+	var fitted []string
+	for _, p := range m.FittedParams() {
+		if m.Inherited(p) {
+			fitted = append(fitted, p.Path)
+		}
+	}
+	if len(fitted) > 0 {
+		note += "; fitted on figures of that machine: " + strings.Join(fitted, ", ")
+	}
+	return note
 }
 
 // fitNote says on what a machine was fitted, and what that leaves of the figures of an experiment.
