@@ -108,7 +108,7 @@ func TestRenderRefuses(t *testing.T) {
 		{&Bars{Groups: []string{"a", "b"}, Series: []BarSeries{{Name: "s", Bars: make([]Bar, 1)}}}, "1 bars for 2"},
 		{&Bars{Frame: Frame{Width: 5}}, "side of 5 mm"},
 		{&Bars{Frame: Frame{Height: math.NaN()}}, "side of NaN"},
-		{&Bars{Frame: Frame{Height: 40, Caption: []string{strings.Repeat("long ", 200)}}, Groups: []string{"g"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1}}}}}, "mm are too low"},
+		{&Bars{Frame: Frame{Height: 40, Caption: []string{strings.Repeat("long ", 200)}}, Groups: []string{"g"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1}}}}}, "40 mm are too low: title, legend and caption take 35 of them; want 57 or more"},
 		{&Panels{}, "no panels"},
 		{&Panels{Columns: 1, Panels: []Panel{one(math.NaN(), false)}}, "NaN"},
 		{&Panels{Columns: 1, Panels: []Panel{one(1, false), one(1, true)}}, "another kind of axis"},

@@ -132,6 +132,9 @@ func TestSettingsAreShown(t *testing.T) {
 	if b.Title != ", with 4 settings changed" || !strings.Contains(strings.Join(b.Caption, " "), "points.k.title=a long") {
 		t.Errorf("title %q, caption %q", b.Title, b.Caption)
 	}
+	if got := (&results.Set{}).OverridesText(); got != "" {
+		t.Errorf("no setting is %q", got)
+	}
 	s.Overrides = []string{"machine.core.model=window"}
 	if got := s.OverridesText(); got != ", with machine.core.model=window" {
 		t.Errorf("one setting is %q", got)

@@ -1,0 +1,34 @@
+package keeping
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"kprobesim/results/outdir"
+)
+
+// Orders of one plan differ in nothing but inputs that only one of them has.
+func TestOrdersDiffer(t *testing.T) {
+	in := func(name, sum string) outdir.Input { return outdir.Input{Kind: "image", Name: name, Hash: sum} }
+	a := Order{Args: []string{"run", "x"}, Inputs: []outdir.Input{in("one", "1"), in("two", "2")}}
+	for want, b := range map[string]Order{
+		"<nil>": {Args: a.Args, Inputs: []outdir.Input{in("two", "2"), in("three", "3")}},
+		"the one is of `kprobesim run x`, the other of `kprobesim run y`": {Args: []string{"run", "y"}, Inputs: a.Inputs},
+		"the image two is another one":                                    {Args: a.Args, Inputs: []outdir.Input{in("two", "3")}},
+	} {
+		if got := fmt.Sprint(a.differs(b)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A run takes as long as its longest point, or the share of its workers, of which there are no more than points.
+func TestWall(t *testing.T) {
+	f := Forecast{Points: 4, Longest: 3 * time.Second, Processor: 12 * time.Second}
+	for workers, want := range map[int]time.Duration{0: 12, 1: 12, 2: 6, 3: 4, 4: 3, 9: 3} {
+		if got := f.Wall(workers); got != want*time.Second {
+			t.Errorf("%d workers: %v, want %d s", workers, got, want)
+		}
+	}
+}
