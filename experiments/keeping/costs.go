@@ -238,8 +238,9 @@ func (c *Costs) Forecast(points []schema.Point) (f Forecast) {
 }
 
 // perPoint is about what a run has in memory of each point beside the machines that measure, in bytes: its plan, its
-// records and their forms in files, and as much again until the runtime collects it.
-const perPoint = 64 << 10
+// records and their forms in files, and as much again until the runtime collects it. Runs of 204 and of 20,004 points differed by
+// 13.7 kB a point.
+const perPoint = 14 << 10
 
 // Ballast is how far the garbage of the program may grow beside as much as is live, in bytes.
 const Ballast = 96 << 20
