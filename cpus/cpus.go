@@ -6,6 +6,7 @@ package cpus
 import (
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -273,6 +274,8 @@ func (c *Config) checkL3() error {
 	switch {
 	case c.L3 == mmu.CacheConfig{}:
 		return nil
+	case c.L3.Inclusive && (c.L1I.Incoherent || c.L1D.Line != c.L3.Line || c.L1I.Line != c.L3.Line):
+		return errors.New("inclusive: it is modelled with coherent caches whose lines have one size")
 	case c.L3.Line != c.L2.Line:
 		return fmt.Errorf("lines of %d bytes behind those of %d in l2; they must be the same", c.L3.Line, c.L2.Line)
 	}

@@ -145,7 +145,9 @@ func (mr *machineReader) memory(r *doc.Reader) {
 	mr.cache(d, &c.L1D)
 	mr.cache(caches.Sub("l2", true), &c.L2)
 	if caches.Has("l3") {
-		mr.cache(caches.Sub("l3", true), &c.L3)
+		third := caches.Sub("l3", true)
+		c.L3.Inclusive = doc.Opt(third, "inclusive", false, doc.Flag)
+		mr.cache(third, &c.L3)
 	}
 	caches.Done()
 	mr.section(r.Sub("memory", true), cycles("latency", &c.Memory, true))

@@ -22,6 +22,8 @@ type CacheConfig struct {
 	WriteThrough bool
 	// WriteAround says of a data cache that a store which misses brings no line in.
 	WriteAround bool
+	// Inclusive says of a third level that the others lose what it loses.
+	Inclusive bool
 }
 
 // Check reports what is wrong with a description, or nil.

@@ -39,7 +39,9 @@ type Levels struct {
 	places places    // shared; it stays empty where lines differ in size
 	shift  uint
 	even   bool // lines have one size
-	all    []*Cache
+	// Inclusive has the other levels lose what the third loses.
+	Inclusive bool
+	all       []*Cache
 }
 
 // Where the columns of a place begin.
@@ -156,7 +158,19 @@ func (l *Levels) LoadKnown(pa uint64) (misses uint) {
 	gone = c.fill(set, way, tag)
 	*l.places.at(gone) &^= column << columnL3
 	l.Gone[2] = gone
+	if l.Inclusive {
+		l.DropInner(gone)
+	}
 	return 3
+}
+
+// DropInner has the levels in front of the third lose a line (plus one) that this has lost; zero is none.
+func (l *Levels) DropInner(gone uint32) {
+	if gone != 0 {
+		for _, c := range l.all[:3] {
+			c.Drop(gone - 1)
+		}
+	}
 }
 
 // Has reports whether a data cache has a line, of caches whose lines have one size.

@@ -192,8 +192,15 @@ func (c *Core) lookupBehind(pa uint64) clock.Ticks {
 // missSecond is lookup behind the second level.
 func (c *Core) missSecond(pa uint64) clock.Ticks {
 	c.Counts.L2Misses++
-	if c.l3 != nil && c.l3.Touch(uint32(pa>>c.l3.Shift())) {
+	if c.l3 == nil {
+		return c.memLat
+	}
+	hit, gone := c.l3.Bring(uint32(pa >> c.l3.Shift()))
+	if hit {
 		return c.l3Lat
+	}
+	if c.levels.Inclusive {
+		c.levels.DropInner(gone)
 	}
 	return c.memLat
 }

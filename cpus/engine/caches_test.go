@@ -60,6 +60,37 @@ func TestWriteAround(t *testing.T) {
 	}
 }
 
+// TestInclusive has a third level that is smaller than the others: they lose what it loses, and code with it.
+func TestInclusive(t *testing.T) {
+	for _, n := range []int{1, 2} {
+		for _, inclusive := range []bool{false, true} {
+			cfg := toyConfig(cpus.Window, 64)
+			cfg.L3 = mmu.CacheConfig{Size: 4 << 10, Ways: 4, Line: 64, Latency: 90 * clock.PerCycle, Inclusive: inclusive}
+			c := cachedToys(t, cfg, n)
+			c.missFetch(0x8000)
+			for pa := uint64(0); pa < 8<<10; pa += 64 {
+				c.lookup(pa)
+			}
+			kept := 0
+			for line := range uint32(8 << 10 / 64) {
+				if c.l1d.Has(line) || c.l2.Has(line) {
+					kept++
+				}
+			}
+			want := 128
+			if inclusive {
+				want = 64
+			}
+			if kept != want || c.l1i.Has(c.line(0x8000)) == inclusive {
+				t.Errorf("%d CPUs, inclusive %t: %d lines stay, want %d; code stays: %t", n, inclusive, kept, want, c.l1i.Has(c.line(0x8000)))
+			}
+			if d := c.lookup(0); (d == c.memLat) != inclusive {
+				t.Errorf("%d CPUs, inclusive %t: the first line takes %d", n, inclusive, d)
+			}
+		}
+	}
+}
+
 // TestThirdLevel reads more than the second level holds. Each line is written by a neighbour in the end, and is
 // then in no cache any more.
 func TestThirdLevel(t *testing.T) {

@@ -77,6 +77,10 @@ func (c *Core) bringBehind(line uint32) (d clock.Ticks, missed bool) {
 		return c.memLat, true
 	}
 	hit, last := c.l3.Bring(line)
+	if c.levels.Inclusive && last != 0 {
+		c.levels.DropInner(last)
+		c.ShareLine(last - 1)
+	}
 	c.evicted(gone)
 	c.evicted(last)
 	if hit {

@@ -67,7 +67,9 @@ func (e *Engine[C, P]) resumed() (b *Block[C, P], at int) {
 	if b == nil || r.at >= len(b.insns) || pc != b.insns[r.at-1].next {
 		return e.fetch(), 0
 	}
-	e.fetchLines(b)
+	if !e.levels.Inclusive { // a load of the block may have dropped its own line, which was fetched for all of it
+		e.fetchLines(b)
+	}
 	return b, r.at
 }
 
