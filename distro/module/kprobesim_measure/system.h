@@ -1,4 +1,6 @@
 /* What the figures depend on beside the probe. */
+#include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/string.h>
 #include <linux/utsname.h>
 #include <asm/cpufeature.h>
@@ -54,6 +56,20 @@ static void say_mitigations(void)
 	say("mitigations%s", *list ? list : " none");
 }
 
+/* A kernel that could not calibrate the counter says 0. It is then held against the kernel's clock. */
+static unsigned int frequency(void)
+{
+	u64 begin, ticks, took;
+
+	if (tsc_khz)
+		return tsc_khz;
+	begin = ktime_get_ns();
+	ticks = rdtsc_ordered();
+	while ((took = ktime_get_ns() - begin) < 50 * NSEC_PER_MSEC)
+		cpu_relax();
+	return div64_u64((rdtsc_ordered() - ticks) * NSEC_PER_MSEC, took);
+}
+
 static void say_system(void)
 {
 	const struct cpuinfo_x86 *c = &boot_cpu_data;
@@ -64,7 +80,7 @@ static void say_system(void)
 	say("identity vendor=%s family=%u model=%u stepping=%u microcode=%#x", c->x86_vendor_id, c->x86, c->x86_model,
 	    c->x86_stepping, c->microcode);
 	say("cpus online=%u hypervisor=%d", num_online_cpus(), !!boot_cpu_has(X86_FEATURE_HYPERVISOR));
-	say("tsc khz=%u constant=%d", tsc_khz, !!boot_cpu_has(X86_FEATURE_CONSTANT_TSC));
+	say("tsc khz=%u constant=%d", frequency(), !!boot_cpu_has(X86_FEATURE_CONSTANT_TSC));
 	say("config preemption=%d optprobes=%d ftrace=%d", IS_ENABLED(CONFIG_PREEMPTION), IS_ENABLED(CONFIG_OPTPROBES),
 	    IS_ENABLED(CONFIG_KPROBES_ON_FTRACE));
 	say_mitigations();
