@@ -29,8 +29,13 @@ type FrontEnd struct {
 	LoopBuffer  int  // instructions of a loop that is not fetched again and again; 0 for none
 	LoopWindows int  // windows of FetchBytes that such a loop may touch
 	Decoders    int  // instructions that are decoded a cycle; 0 for any number
-	// Unlaminates lists what is several operations when it is renamed if its address has an index.
+	// Unlaminates lists classes that are one operation more when they are renamed if their address has an index.
 	Unlaminates []string
+	// FastBranches is how many taken branches of a line of 64 bytes cost no bubble, if they are executed one behind the
+	// other; 0 if each costs one.
+	FastBranches int
+	// FoldsStack says that what names the stack pointer needs no operation that adds up what the stack engine held back.
+	FoldsStack bool
 }
 
 // BackEnd describes renaming, scheduling and retirement of a core that sends each operation to one pipe of a set, as
@@ -41,6 +46,11 @@ type BackEnd struct {
 	Retire    int  // operations that retire a cycle; 0 for any number
 	Scheduler int  // operations that may wait for their pipes; 0 for any number
 	AtStart   bool // an operation takes the first free pipe of its set, where other cores choose one when they rename it
+	// StorePairs says that one store a cycle reaches the cache, or two if they follow each other and lie in one line.
+	StorePairs bool
+	// Renames lists classes whose loads have the data of a store without latency if their address has no index: the core
+	// predicts the store that a load finds and renames the load as a copy of that store's data.
+	Renames []string
 }
 
 // OpCache describes a cache of decoded operations. Its zero value is none: all instructions are decoded.
@@ -63,19 +73,11 @@ type Fusion struct {
 	Relative bool
 }
 
-// Forms of operations with an index in their address that are one operation only until they are renamed, as
-// FrontEnd.Unlaminates names them.
-const (
-	IndexedLoads    = "load"   // with a computation behind them
-	IndexedStores   = "store"  // and nothing else
-	IndexedModifies = "modify" // load, compute and store
-)
-
 // checkPipes holds a core with pipes against its limits, and one without against having none.
 func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 	if !c.BackEnd.On {
-		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.Decoders > 0 {
-			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates and decoders are for cores that have it")
+		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.Decoders > 0 || c.FrontEnd.FoldsStack || c.FrontEnd.FastBranches > 0 {
+			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates, folds_stack, fast_branches and decoders are for cores that have it")
 		}
 		return
 	}

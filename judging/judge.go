@@ -134,7 +134,7 @@ func (p *Pricer) Bound(b *Block) string {
 	best, name := b.Priced*0.98, "several parts at once"
 	for _, r := range relaxations(p.cfg) {
 		c := *p.cfg
-		c.Classes, c.Events, c.Ports = maps.Clone(c.Classes), maps.Clone(c.Events), maps.Clone(c.Ports)
+		c.Classes, c.Events, c.Ports, c.Pipes = maps.Clone(c.Classes), maps.Clone(c.Events), maps.Clone(c.Ports), maps.Clone(c.Pipes)
 		r.relax(&c)
 		if v, err := NewPricer(&c).Cycles(b.Code, b.pages); err == nil && v < best {
 			best, name = v, r.name
@@ -159,7 +159,9 @@ func relaxations(c *cpus.Config) []relaxation {
 		}
 	}
 	all := []relaxation{
-		{"front end (fetch and decode)", func(c *cpus.Config) { c.FrontEnd.FetchBytes, c.FrontEnd.ComplexFirst = 0, false }},
+		{"front end (fetch and decode)", func(c *cpus.Config) {
+			c.FrontEnd.FetchBytes, c.FrontEnd.ComplexFirst, c.FrontEnd.Decoders, c.OpCache = 0, false, 0, cpus.OpCache{}
+		}},
 		{"store forwarding", event("store_forward", "modify_forward", "stack_forward", "store_commit")},
 		{"load latency", event("load_use")},
 		{"mispredicted branches", event("mispredict")},
@@ -168,11 +170,20 @@ func relaxations(c *cpus.Config) []relaxation {
 		{"window", func(c *cpus.Config) { c.Window = cpus.MaxWindow }},
 		{"store buffer", func(c *cpus.Config) { c.StoreBuffer = 1024 }},
 		{"latencies of instructions", func(c *cpus.Config) { each(c, func(k *cpus.Cost) { k.Latency, k.Latency2 = 0, 0 }) }},
-		{"issue slots", func(c *cpus.Config) { each(c, func(k *cpus.Cost) { k.Issue, k.Slots = 1, 1 }) }},
+		{"issue slots", func(c *cpus.Config) {
+			each(c, func(k *cpus.Cost) { k.Issue, k.Slots = 1, 1 })
+			if c.BackEnd.On {
+				c.Width, c.BackEnd.Retire = cpus.MaxWidth, 0
+			}
+		}},
+		{"stores to other lines", func(c *cpus.Config) { c.BackEnd.StorePairs = false }},
 		{"units", func(c *cpus.Config) { each(c, func(k *cpus.Cost) { k.Occupancy = 0; k.Unit = "" }) }},
 	}
 	for _, n := range slices.Sorted(maps.Keys(c.Ports)) {
 		all = append(all, relaxation{"port " + n, func(c *cpus.Config) { c.Ports[n] = 1 }})
+	}
+	for _, n := range slices.Sorted(maps.Keys(c.Pipes)) {
+		all = append(all, relaxation{"port " + n, func(c *cpus.Config) { delete(c.Pipes, n) }})
 	}
 	return all
 }

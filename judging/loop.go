@@ -3,6 +3,7 @@ package judging
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 )
 
 // Copies of a block in the longer and in the shorter loop, and repetitions of a loop. The difference of the two loops' times
@@ -67,18 +68,18 @@ func Now() []byte {
 	return a.Bytes()
 }
 
-// settled returns what has a repetition begin with nothing in flight and with the same registers and flags.
+// settled returns what gives all registers and flags the same values at the beginning of each repetition. Each register
+// waits for its old value, so that chains of copies go on from one repetition to the next.
 func settled() []byte {
 	a := &assembler{}
-	a.Write([]byte{0x0f, 0xae, 0xe8}) // lfence
 	for r := range 16 {
-		opcode := []byte{0xb8 + byte(r&7)}
+		prefix, n := []byte{}, byte(r&7)
 		if r > 7 {
-			opcode = append([]byte{0x41}, opcode...)
+			prefix = []byte{0x41}
 		}
-		a.word(opcode, registers(r))
+		a.Write(append(slices.Clone(prefix), 0x83, 0xe0|n, 0)) // and $0
+		a.word(append(prefix, 0x81, 0xc8|n), registers(r))     // or
 	}
-	a.Write([]byte{0x85, 0xc0}) // test %eax,%eax: the flags
 	return a.Bytes()
 }
 

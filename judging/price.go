@@ -94,7 +94,7 @@ func (p *Pricer) Pages(block []byte) ([]uint64, error) {
 		}
 		at := w.missing()
 		switch {
-		case at == 0 || slices.Contains(pages, at):
+		case at == 0 || slices.Contains(pages, at) || codePage <= at && at < codePage+(dataFrame-codeFrame):
 			return nil, errFaults
 		case len(pages) == mostPages:
 			return nil, errPages

@@ -11,10 +11,14 @@ func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 	f.ComplexFirst = doc.Opt(r, "complex_first", false, doc.Flag)
 	f.StackEngine = doc.Opt(r, "stack_engine", false, doc.Flag)
 	f.ZeroIdioms = doc.Opt(r, "zero_idioms", false, doc.Flag)
-	f.Unlaminates = doc.Opt(r, "unlaminates", nil, doc.ListOf(doc.OneOf(cpus.IndexedLoads, cpus.IndexedStores, cpus.IndexedModifies)))
+	f.Unlaminates = doc.Opt(r, "unlaminates", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
+	f.FoldsStack = doc.Opt(r, "folds_stack", false, doc.Flag)
 	fields := []field{count("fetch_bytes", &f.FetchBytes, 4, 64), count("queue", &f.Queue, 0, 1024)}
 	if r.Has("loop_buffer") {
 		fields = append(fields, count("loop_buffer", &f.LoopBuffer, 1, 1024), count("loop_windows", &f.LoopWindows, 1, 64))
+	}
+	if r.Has("fast_branches") {
+		fields = append(fields, count("fast_branches", &f.FastBranches, 1, 32))
 	}
 	if r.Has("decoders") {
 		fields = append(fields, count("decoders", &f.Decoders, 1, 16))
@@ -44,6 +48,8 @@ func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
 	const atStart, atRename = "start", "rename"
 	b.On = true
 	b.AtStart = doc.Opt(r, "binding", atRename, doc.OneOf(atRename, atStart)) == atStart
+	b.StorePairs = doc.Opt(r, "store_pairs", false, doc.Flag)
+	b.Renames = doc.Opt(r, "renames", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	var fields []field
 	if r.Has("retire") {
 		fields = append(fields, count("retire", &b.Retire, 1, 16))

@@ -115,7 +115,7 @@ const granule = 1 << mmu.GranuleShift
 // instruction: a store then voids at most the granule that it hits and the one before.
 func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
 	b := &Block[C, P]{pc: pc, pa: pa, phase: e.Bus.Phase(pc), mode: e.mode}
-	b.entered = e.fetchMask != 0 && pc&e.fetchMask != 0
+	b.entered = pc&e.windowMask() != 0
 	end := pa&^(granule-1) + granule
 	for at := pa; at < end; {
 		code, tail, ok := e.codeAt(pc, at, at == pa)
@@ -150,6 +150,14 @@ func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
 	return b
 }
 
+// windowMask is the bytes of a window that the front end takes at once, less one.
+func (c *Core) windowMask() uint64 {
+	if c.pipes != nil && c.pipes.lineMask != 0 {
+		return c.pipes.lineMask
+	}
+	return c.fetchMask
+}
+
 // trackStack marks what names the stack pointer, and gives what moves it an address of its own: the pointer
 // as it was before the instruction, which stackPointer keeps there.
 func (e *Engine[C, P]) trackStack(op *Op) {
@@ -177,7 +185,7 @@ func (e *Engine[C, P]) markCode(b *Block[C, P], code []byte, pa, n, second uint6
 // block is plain and what its costs add up to is decided here, once, because a block is executed
 // many times.
 func (e *Engine[C, P]) finishBlock(b *Block[C, P], pc uint64) {
-	b.end = pc
+	b.end, b.ends = pc, pc-1
 	shift := e.l1i.Shift()
 	b.line = uint32(b.pa>>shift) + 1
 	if last := uint32((b.pa+pc-b.pc-1)>>shift) + 1; last != b.line && b.tail == nil {

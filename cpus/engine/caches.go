@@ -101,6 +101,9 @@ func (c *Core) send(pa, n uint64) {
 	} else {
 		c.irregular |= irregularAccess
 	}
+	if c.pairs {
+		c.notePair(pa)
+	}
 }
 
 // missLoad looks further than the most recent line of the set. Latencies in the machine description
@@ -152,11 +155,16 @@ func (c *Core) splitLoad(pa uint64) {
 	c.step.Stalls.Split += c.ev[evSplit]
 }
 
-// splitStore brings in the second line of a store that crosses one.
+// splitStore brings in the second line of a store that crosses one. Where one store a cycle reaches the cache, its second
+// part takes a cycle more.
 func (c *Core) splitStore(last uint64) {
 	c.missStore(last)
-	c.delay(inMissW, c.ev[evSplit])
-	c.step.Stalls.Split += c.ev[evSplit]
+	cost := c.ev[evSplit]
+	if c.pairs {
+		cost = clock.PerCycle
+	}
+	c.delay(inMissW, cost)
+	c.step.Stalls.Split += cost
 }
 
 // lookup returns the load-to-use latency of data at pa and brings its line in. What a line displaces

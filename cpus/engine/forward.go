@@ -8,6 +8,8 @@ type sentStores struct {
 	sequence uint64               // number of the last store
 	sends    uint64               // instructions of the running block that have stored
 	live     uint64               // stores, the last ones placed, that a load may have to wait for
+	pairs    bool                 // it matters whether a store lies in the line of the one before it, lastLine
+	lastLine uint64
 }
 
 // sentStore is one of them. The zero value has no bytes.
@@ -33,6 +35,15 @@ const (
 
 // storesMatter reports whether there is any store that a load may have to wait for.
 func (c *Core) storesMatter() bool { return c.sequence-c.placed+c.live != 0 }
+
+// notePair notes that a store lies in the line of the store before it.
+func (c *Core) notePair(pa uint64) {
+	line := pa >> (c.dShift & 63)
+	if line == c.lastLine {
+		c.noteInput(uint64(c.idx)<<8 | inPair)
+	}
+	c.lastLine = line
+}
 
 // mayFind reports whether a load of n bytes may have to wait for a store: findStore tells. A load of a unit at most
 // that is aligned lies in one.

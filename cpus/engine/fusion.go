@@ -42,7 +42,7 @@ func (p *pipeline) mark(before []Op, op *Op, pc, n uint64) {
 	if p.lineMask != 0 && (pc-1)|p.lineMask != (pc+n-1)|p.lineMask {
 		op.Flags |= newLine
 	}
-	if op.Flags&Indexed != 0 && p.unlaminates[op.Flags&(Loads|Stores)] {
+	if op.Flags&Indexed != 0 && p.prices[op.Class].unlaminates {
 		op.Flags |= unlaminated
 	}
 }

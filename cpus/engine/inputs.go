@@ -12,6 +12,7 @@ const (
 	inNumber  // a store does not follow the one before it
 	inNothing // an instruction that stores has stored nothing
 	inClass   // an instruction is priced as one of another class
+	inPair    // a store lies in the line of the store before it
 )
 
 // inputs bounds the inputs of a block.
@@ -100,6 +101,9 @@ func (c *Core) applyInputs() {
 		case inMatch:
 			a.match, a.load = uint8(v), uint8((v>>8+c.placed)&(forwards-1))
 			c.irregular |= insnBit(i) | irregularAccess
+		case inPair:
+			a.pair = true
+			c.irregular |= insnBit(i) | irregularAccess
 		}
 	}
 	c.outcome &^= allInputs
@@ -127,7 +131,7 @@ func (c *Core) tidy(n int) {
 		if a.miss != 0 || a.match != noStore {
 			kept |= left & -left
 		}
-		if a.missW != 0 {
+		if a.missW != 0 || a.pair {
 			kept |= left&-left | irregularStore
 		}
 	}
@@ -158,6 +162,10 @@ func (c *Core) gather(n int) (placed uint64) {
 			if a.missW != 0 {
 				c.give(inMissW, i, uint64(a.missW))
 				a.missW = 0
+			}
+			if a.pair {
+				c.give(inPair, i, 0)
+				a.pair = false
 			}
 		}
 		if r.flags&Stores != 0 {

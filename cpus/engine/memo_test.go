@@ -97,7 +97,11 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 		cfg.OpCache = cpus.OpCache{Sets: 1 << rng.IntN(4), Ways: 1 + rng.IntN(3), Uops: 1 + rng.IntN(8), Window: 32 << rng.IntN(2), Entries: 1 + rng.IntN(4), Rate: 1 + rng.IntN(9)}
 	}
 	cfg.Fusion = cpus.Fusion{Pairs: map[string][]string{"add": {"count"}}, Immediate: rng.IntN(2) == 0}
-	cfg.FrontEnd.Unlaminates = [][]string{nil, {cpus.IndexedLoads}, {cpus.IndexedStores, cpus.IndexedModifies}}[rng.IntN(3)]
+	cfg.FrontEnd.Unlaminates = [][]string{nil, {"load"}, {"load", "store"}}[rng.IntN(3)]
+	cfg.FrontEnd.FastBranches = rng.IntN(3)
+	cfg.FrontEnd.FoldsStack = rng.IntN(2) == 0
+	cfg.BackEnd.StorePairs = rng.IntN(2) == 0
+	cfg.BackEnd.Renames = [][]string{nil, {"load"}}[rng.IntN(2)]
 	cfg.Pipes = map[string][]string{}
 	for _, n := range append(Ports(), "store_address") {
 		for range 1 + rng.IntN(3) {

@@ -76,6 +76,7 @@ type access struct {
 	store uint64 // number of its own store; one that has its time when it stored nothing
 	match uint8  // what its load found among the stores before it
 	load  uint8  // number of the store that it found, modulo forwards
+	pair  bool   // its own store lies in the line of the store before it
 }
 
 // accesses bounds the instructions of a block; the last entry is for accesses between instructions.

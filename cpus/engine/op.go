@@ -27,7 +27,7 @@ const (
 	Pushes                  // stores where the stack pointer goes; its Base is that pointer, unless it has another operand
 	Pops                    // loads where the stack pointer was, likewise
 	Clears                  // sets its result to zero, whatever its sources are
-	Indexed                 // may be unlaminated: its address has an index, and a load of its own is not all that it does
+	Indexed                 // the address of what it reads or writes has an index
 	namesStack              // has the stack pointer among its sources
 	fusedFirst              // is one operation with the branch behind it
 	unlaminated             // is an operation more when it is renamed
@@ -64,6 +64,7 @@ type timed struct {
 	last    ticks   // and behind the last
 	rest    ticks   // throughput: time behind the last record
 	records []costRecord
+	ends    uint64 // address of the last byte
 }
 
 // costRecord is an instruction of a block that the throughput model must look at, with the time from the

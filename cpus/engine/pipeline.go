@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/bits"
+	"slices"
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
@@ -15,11 +16,13 @@ import (
 type pipeline struct {
 	pipelineShape `state:"-"`
 
-	at       ticks // the cycle of the last operation's renaming
-	filled   int   // operations of that cycle
-	retired  int   // operations that retire in the cycle of timing.retire
-	supplied ticks // the last group of operations was fetched
-	group    int   // operations, or decoded instructions, of that group
+	at       ticks  // the cycle of the last operation's renaming
+	filled   int    // operations of that cycle
+	retired  int    // operations that retire in the cycle of timing.retire
+	supplied ticks  // the last group of operations was fetched
+	group    int    // operations, or decoded instructions, of that group
+	paired   bool   // the last store is the second one of its cycle
+	branches uint64 // last byte of the last taken branch, and in the lowest bits how many of its line were taken up to it
 	schedule
 }
 
@@ -31,7 +34,8 @@ type pipelineShape struct {
 	fuses                    [256]uint8
 	decoders, rate           int
 	lineMask                 uint64 // bytes of a window of the operation cache less one
-	unlaminates              [4]bool
+	foldsStack               bool
+	fast                     uint64 // taken branches of a line without a bubble; 0 for none
 	prices                   [256]pipePrice
 }
 
@@ -40,6 +44,9 @@ type pipePrice struct {
 	ops int                  // that are renamed
 	n   int                  // sets of pipes
 	to  [cpus.MaxUops]uint16 // sets
+
+	unlaminates bool // it is an operation more if its address has an index
+	renames     bool // its load has a store's data without latency if its address has none
 }
 
 // horizon is how many cycles ahead a pipe may be taken. What starts later finds all pipes free.
@@ -75,16 +82,15 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 			}
 		}
 		price.ops = max(k.Ops, 1)
+		price.unlaminates = slices.Contains(cfg.FrontEnd.Unlaminates, n)
+		price.renames = slices.Contains(b.Renames, n)
 	}
 	p.decoders, p.rate = cfg.FrontEnd.Decoders, cfg.OpCache.Rate
 	if p.rate != 0 {
 		p.lineMask = uint64(cfg.OpCache.Window - 1)
 	}
-	for i, form := range []string{Loads: cpus.IndexedLoads, Stores: cpus.IndexedStores, Loads | Stores: cpus.IndexedModifies} {
-		for _, u := range cfg.FrontEnd.Unlaminates {
-			p.unlaminates[i] = p.unlaminates[i] || u == form
-		}
-	}
+	t.pairs, p.foldsStack = b.StorePairs, cfg.FrontEnd.FoldsStack
+	p.fast = uint64(cfg.FrontEnd.FastBranches)
 	p.initFusion(isa, &cfg.Fusion)
 	p.melt(0, make([]uint64, pipeWords))
 }
@@ -221,14 +227,17 @@ func (c *Core) supply(op *Op, n int, d ticks) ticks {
 	switch {
 	case c.streams:
 		return d
-	case p.rate != 0:
-		if p.group += n; op.Flags&newLine == 0 && p.group <= p.rate {
-			break
+	case p.rate != 0: // one window of code a cycle is predicted, and operations of several windows are delivered together
+		if op.Flags&newLine != 0 {
+			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
 		}
-		p.supplied = max(p.supplied, d-c.lead) + clock.PerCycle
-		for p.group = n; p.group > p.rate; p.group -= p.rate {
-			p.supplied += clock.PerCycle
+		if p.group += n; p.group > p.rate {
+			p.supplied = max(p.supplied, d-c.lead) + clock.PerCycle
+			for p.group = n; p.group > p.rate; p.group -= p.rate {
+				p.supplied += clock.PerCycle
+			}
 		}
+		return max(d, p.supplied, c.fetched)
 	default:
 		c.decode(op, n, d)
 	}
@@ -256,11 +265,11 @@ func (c *Core) decode(op *Op, n int, d ticks) {
 // fullGroup is more than any front end supplies at once.
 const fullGroup = 1 << 8
 
-// redirectPipes is settleBranch of such a core. The instruction behind the branch begins a group of its own, which takes a
-// cycle.
+// redirectPipes is settleBranch of such a core. The instruction behind the branch begins a window, or a group of its own for
+// decoders, which takes a cycle.
 func (c *Core) redirectPipes(done ticks) {
 	p := c.pipes
-	if p.rate|p.decoders != 0 {
+	if p.rate == 0 && p.decoders != 0 {
 		p.group = fullGroup
 	}
 	if c.outcome&mispredicted != 0 {
@@ -269,9 +278,33 @@ func (c *Core) redirectPipes(done ticks) {
 		p.supplied, c.fetched = c.dispatch-clock.PerCycle, c.dispatch-clock.PerCycle
 		return
 	}
-	p.supplied = max(p.supplied, c.dispatch-c.lead) + c.ev[evTaken]
-	c.fetched = max(c.fetched, c.dispatch-c.lead) + c.ev[evTaken]
+	bubble := c.bubble()
+	p.supplied = max(p.supplied, c.dispatch-c.lead) + bubble
+	c.fetched = max(c.fetched, c.dispatch-c.lead) + bubble
 }
+
+// branchCount is the part of pipeline.branches that counts.
+const branchCount = 1<<6 - 1
+
+// bubble is what a taken branch costs the front end. The first ones of a line may be predicted without one.
+func (c *Core) bubble() ticks {
+	p := c.pipes
+	if p.fast == 0 {
+		return c.ev[evTaken]
+	}
+	last, at, n := p.branches>>6, c.cur.ends<<6>>6, uint64(1)
+	if last/branchLine == at/branchLine && last < at {
+		n = min(p.branches&branchCount+1, branchCount)
+	}
+	p.branches = at<<6 | n
+	if n > p.fast {
+		return c.ev[evTaken]
+	}
+	return 0
+}
+
+// branchLine is the bytes of code that share places of a predictor.
+const branchLine = 64
 
 // schedulePipes is scheduleOps of such a core.
 func (c *Core) schedulePipes(ops []Op) (done ticks) {
@@ -317,7 +350,7 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 // stackPipe is stackPointer of such a core: the operation that adds up what the stack engine held back is renamed by itself.
 func (c *Core) stackPipe(op *Op, d ticks) ticks {
 	sp := &c.ready[c.stack&regMask]
-	if op.Flags&namesStack != 0 && c.moved {
+	if op.Flags&namesStack != 0 && c.moved && !c.pipes.foldsStack {
 		d = c.rename(d, 1, 1)
 		*sp = max(*sp, d) + clock.PerCycle
 		c.moved = false
@@ -338,12 +371,12 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 	p, k := c.pipes, &c.cost[op.Class]
 	ready := max(d, c.ready[op.S1&regMask], c.ready[op.S2&regMask], c.ready[op.S3&regMask])
 	if op.Flags&Loads != 0 {
-		at := p.take(p.load, max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), p.atStart)
-		ready = max(ready, c.loadedAt(op, at, a))
+		ready = max(ready, c.loadPipes(op, u, d, a))
 	}
 	if op.Flags&fusedFirst != 0 {
 		done = ready // the branch behind it has the flags at once
-		c.ready[op.O1&regMask], c.ready[op.O2&regMask] = ready+k.latency, ready+k.latency
+		computed := ready + max(k.latency, clock.PerCycle)
+		c.ready[op.O1&regMask], c.ready[op.O2&regMask] = computed, computed
 		*c.pairFlags(op) = ready
 		return d, done
 	}
@@ -379,6 +412,32 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 	return d, done
 }
 
+// loadPipes is loaded with a pipe. A load that was renamed as a copy of a store's data has no latency.
+func (c *Core) loadPipes(op *Op, u *pipePrice, d ticks, a *access) ticks {
+	p := c.pipes
+	at := p.take(p.load, max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), p.atStart)
+	if f := &c.stores[a.load&(forwards-1)]; u.renames && a.match == forwarded && op.Flags&Indexed == 0 && f.commit > at {
+		a.match, a.miss = noStore, 0
+		return max(d, f.data)
+	}
+	return c.loadedAt(op, at, a)
+}
+
+// commitPairs is commit of such a core where one store a cycle reaches the cache, and a second one to the same line.
+func (c *Core) commitPairs(op *Op, data, when ticks, a *access) {
+	p := c.pipes
+	p.paired = a.pair && !p.paired && when <= c.drained
+	if !p.paired {
+		c.drained = max(c.drained+clock.PerCycle, when)
+	}
+	c.drained += a.missW
+	if a.store > c.placed {
+		c.placed = a.store
+		c.stores[a.store&(forwards-1)] = storeTimes{data, c.drained, op.Flags&Pushes != 0}
+	}
+	a.missW, a.pair = 0, false
+}
+
 // storePipes is scheduleStore with a pipe for the address, where there is one, and one for the data.
 func (c *Core) storePipes(op *Op, d, done ticks, a *access) ticks {
 	p := c.pipes
@@ -390,22 +449,25 @@ func (c *Core) storePipes(op *Op, d, done ticks, a *access) ticks {
 }
 
 // pipeWords are words of a state before the schedule.
-const pipeWords = 2
+const pipeWords = 3
 
 // freezePipes appends the pipeline's state as it is seen from the time of dispatch. Slots that are taken matter in the
 // cycle of dispatch only, and what has retired when something else may retire in that cycle.
 func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 	p := c.pipes
 	p.upTo(cycleOf(d))
-	filled, retired := 0, 0
+	filled, retired, paired := 0, 0, uint64(0)
 	if p.at == d {
 		filled = p.filled
 	}
 	if c.retire >= d {
 		retired = p.retired
 	}
+	if p.paired && c.drained > d { // else the next store cannot join it
+		paired = 1
+	}
 	head := len(w)
-	w = append(w, uint64(filled)|uint64(retired)<<8|uint64(p.group)<<24, uint64(max(p.supplied, d-c.lead)-d))
+	w = append(w, uint64(filled)|paired<<7|uint64(retired)<<8|uint64(p.group)<<24, uint64(max(p.supplied, d-c.lead)-d), p.branches)
 	left := p.total
 	for i := int64(0); left > 0; i++ {
 		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
@@ -420,8 +482,9 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 // melt is the way back. It returns what is behind the pipeline's state.
 func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 	p.at = d - d%clock.PerCycle
-	p.filled, p.retired, p.group = int(w[0]&255), int(w[0]>>8&0xffff), int(w[0]>>24&0xffff)
-	p.supplied = d + ticks(w[1])
+	p.filled, p.retired, p.group = int(w[0]&127), int(w[0]>>8&0xffff), int(w[0]>>24&0xffff)
+	p.paired = w[0]>>7&1 != 0
+	p.supplied, p.branches = d+ticks(w[1]), w[2]
 	n := int(w[0] >> 48)
 	p.schedule = schedule{from: cycleOf(d)}
 	for _, v := range w[pipeWords : pipeWords+n] {

@@ -31,6 +31,17 @@ func TestPipes(t *testing.T) {
 		copy(k.To[:], sets)
 		return k
 	}
+	keptDecoded := cpus.OpCache{Sets: 64, Ways: 8, Uops: 8, Window: 64, Entries: 6, Rate: 3}
+	taken := func(fast int) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			c.OpCache, c.FrontEnd.Queue, c.FrontEnd.FastBranches = keptDecoded, 40, fast
+			c.Events["taken_branch"] = clock.PerCycle
+		}
+	}
+	pairs := func(c *cpus.Config) {
+		c.BackEnd.StorePairs, c.Pipes["store"] = true, []string{"e", "f"}
+	}
+	forwards6 := func(c *cpus.Config) { c.Events["store_forward"] = 6 * clock.PerCycle }
 	fused := func(c *cpus.Config) { c.Fusion.Pairs = map[string][]string{"add": {"count"}} }
 	for _, c := range []struct {
 		name   string
@@ -67,9 +78,32 @@ func TestPipes(t *testing.T) {
 		},
 		{name: "two decoders", body: [][4]byte{nop}, change: func(c *cpus.Config) { c.FrontEnd.Decoders = 2 }, cycles: 40},
 		{
-			name: "three of the operation cache", body: [][4]byte{nop, nop, nop}, cycles: 90, // six groups for a window of 16
+			name: "three of the operation cache", body: [][4]byte{nop, nop, nop}, cycles: 80,
 			change: func(c *cpus.Config) {
-				c.OpCache = cpus.OpCache{Sets: 64, Ways: 8, Uops: 8, Window: 64, Entries: 6, Rate: 3}
+				c.OpCache, c.FrontEnd.Queue = keptDecoded, 40
+			},
+		},
+		{
+			name: "a window of the operation cache a cycle, which nothing hides", body: [][4]byte{nop, nop, nop}, cycles: 90, // 15 windows of 16
+			change: func(c *cpus.Config) { c.OpCache = keptDecoded },
+		},
+		{name: "taken branches", body: [][4]byte{jump(0)}, change: taken(0), cycles: 160},
+		{name: "taken branches of which four in a line cost no bubble", body: [][4]byte{jump(0)}, change: taken(4), cycles: 140}, // 28 for a line of 16
+		{name: "stores to two lines", body: [][4]byte{{toyStore, 3, 20, 0}, {toyStore, 3, 20, 64}}, change: pairs, cycles: 160},
+		{name: "stores to one line", body: [][4]byte{{toyStore, 3, 20, 0}, {toyStore, 3, 20, 8}}, change: pairs, cycles: 80},
+		{name: "a store and a load of it, in a chain", body: [][4]byte{{toyStore, 3, 20, 0}, {toyLoad, 3, 20, 0}}, change: forwards6, cycles: 480},
+		{
+			name: "a load that is renamed as a copy of a store's data", body: [][4]byte{{toyStore, 3, 20, 0}, {toyLoad, 3, 20, 0}}, cycles: 80,
+			change: func(c *cpus.Config) {
+				forwards6(c)
+				c.BackEnd.Renames = []string{"load"}
+			},
+		},
+		{
+			name: "none with an index", body: [][4]byte{{toyStore, 3, 20, 4}, {toyLoad, 3, 20, 4}}, cycles: 480,
+			change: func(c *cpus.Config) {
+				forwards6(c)
+				c.BackEnd.Renames = []string{"load"}
 			},
 		},
 		{name: "five slots", body: [][4]byte{nop, nop, nop, add, count(7, 0)}, cycles: 100},
@@ -78,7 +112,7 @@ func TestPipes(t *testing.T) {
 		{name: "a fused pair starts at once", body: [][4]byte{{toyAdd, 7, 7, 0}, count(7, 0)}, change: fused, cycles: 80},
 		{
 			name: "unlaminated", body: [][4]byte{{toyLoad, 3, 20, 4}, nop, nop, nop}, cycles: 100, // five slots a body
-			change: func(c *cpus.Config) { c.FrontEnd.Unlaminates = []string{cpus.IndexedLoads} },
+			change: func(c *cpus.Config) { c.FrontEnd.Unlaminates = []string{"load"} },
 		},
 	} {
 		cfg := pipedCore()

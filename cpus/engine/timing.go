@@ -191,9 +191,15 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 		t.leastIssue = 0 // the next one may go into the present group
 	}
 	t.farthest = max(t.ev[evForward], t.ev[evModifyForward], t.ev[evStackForward])
+	if len(cfg.BackEnd.Renames) > 0 {
+		t.farthest = max(t.farthest, cfg.L1D.Latency) // data that are known early enough are used where the cache would not have answered
+	}
 	t.loadBusy, t.storeBusy = cfg.Ports["load"], cfg.Ports["store"]
 	if t.pipes != nil {
 		t.storeBusy = clock.PerCycle / ticks(max(bits.OnesCount16(t.pipes.data), 1))
+		if t.pairs {
+			t.storeBusy = clock.PerCycle
+		}
 	}
 	t.slack = t.storeBusy * ticks(cfg.StoreBuffer)
 }
@@ -267,6 +273,10 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 // commit sends a store on its way to the cache, which it reaches in order, at the earliest when
 // says: issue waits when more are on their way than the buffer holds.
 func (c *Core) commit(op *Op, data, when ticks, a *access) {
+	if c.pairs {
+		c.commitPairs(op, data, when, a)
+		return
+	}
 	c.drained = max(c.drained+c.storeBusy, when) + a.missW
 	if a.store > c.placed {
 		c.placed = a.store

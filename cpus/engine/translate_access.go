@@ -179,6 +179,10 @@ func (g *Code) access(size int, kind accessKind) {
 	if kind&writes != 0 {
 		g.checkCode(slow)
 		recent = &c.sRecent
+		if c.pairs {
+			g.OpMemImm(h.Cmp, 8, g.number64(&c.outcome), inputs/2*oneInput)
+			g.Jcc(h.AboveOrEq, slow)
+		}
 	}
 	g.checkTag(recent, bring)
 	g.Bind(there)
@@ -338,12 +342,7 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 	g.Bind(blocks)
 	g.OpImm(h.Xor, 8, h.Spare, (forwarded^blocking)<<16)
 	g.Bind(note)
-	g.Load(8, h.Local3, g.number64(&c.outcome)) // what Core.noteInput does: their number, times the bytes of one
-	g.OpMemImm(h.Add, 8, g.number64(&c.outcome), oneInput)
-	g.OpImm(h.And, 4, h.Local3, allInputs)
-	input := g.number64(&c.memo.inputs[0])
-	input.Index = h.Local3
-	g.Store(8, input, h.Spare)
+	g.note(h.Spare)
 	g.Jmp(behind)
 }
 
@@ -368,4 +367,33 @@ func (g *Code) send(size int) {
 		g.Store(8, g.sent(unsafe.Pointer(&c.sent[0].end)), h.Spare)
 		g.Store(8, g.sent(unsafe.Pointer(&c.sent[0].number)), h.Local9)
 	}
+	if c.pairs {
+		g.notePair()
+	}
+}
+
+// notePair does what Core.notePair does.
+func (g *Code) notePair() {
+	c, other := g.c, g.NewLabel()
+	g.Mov(8, h.Spare, h.Local8)
+	g.ShiftImm(h.Shr, 8, h.Spare, uint8(c.dShift))
+	g.OpLoad(h.Cmp, 8, h.Spare, g.number64(&c.lastLine))
+	g.Store(8, g.number64(&c.lastLine), h.Spare)
+	g.Jcc(h.NotEqual, other)
+	g.Mov(4, h.Other, h.Local7)
+	g.ShiftImm(h.Shl, 4, h.Other, 8)
+	g.OpImm(h.Or, 8, h.Other, inPair)
+	g.note(h.Other)
+	g.Bind(other)
+}
+
+// note appends a register to the inputs of the running block, of which there is room for one more.
+func (g *Code) note(what h.Reg) {
+	c := g.c
+	g.Load(8, h.Local3, g.number64(&c.outcome)) // what Core.noteInput does: their number, times the bytes of one
+	g.OpMemImm(h.Add, 8, g.number64(&c.outcome), oneInput)
+	g.OpImm(h.And, 4, h.Local3, allInputs)
+	input := g.number64(&c.memo.inputs[0])
+	input.Index = h.Local3
+	g.Store(8, input, what)
 }

@@ -31,12 +31,17 @@ var priceForms = []priceForm{
 	{clStore, "store_imm", "", (*decoder).hasImm},
 	{clExtend, "extend_high", "", (*decoder).namesHigh},
 	{clExtend, "extend_sign", "", (*decoder).extendsSign},
+	{clExtend, "extend_same", "extend_byte", func(d *decoder) bool { return d.extendsByte() && !d.extendsSign() && d.isSame() }},
 	{clExtend, "extend_byte", "", (*decoder).extendsByte}, // movzx of 8 bits
 	{clExtend, "extend_narrow", "", (*decoder).isNarrow},
 	{clALU, "zero_idiom", "", (*decoder).clears}, // xor and sub of a register with itself
+	{clALU, "sign_spread", "", ops(x86asm.CWD, x86asm.CDQ, x86asm.CQO)},
 	{clALU, "alu_high", "", (*decoder).namesHigh},
+	{clALU, "compare_load", "alu_load", func(d *decoder) bool { return d.loads() && d.compares() }},
 	{clALU, "alu_load", "", (*decoder).loads},
+	{clALU, "alu_unary_long", "alu_unary", func(d *decoder) bool { return d.size() == size64 && d.counts() }},
 	{clALU, "alu_unary", "", ops(x86asm.INC, x86asm.DEC, x86asm.NEG, x86asm.NOT)},
+	{clALU, "alu_imm_small", "alu_imm", (*decoder).addsSmall},
 	{clALU, "alu_imm", "", (*decoder).hasImm},
 	{clALUMem, "alu_mem_unary", "", ops(x86asm.INC, x86asm.DEC, x86asm.NEG, x86asm.NOT)},
 	{clALUMem, "alu_mem_imm", "", (*decoder).hasImm},
@@ -48,6 +53,7 @@ var priceForms = []priceForm{
 	{clLea, "lea_three_scaled", "lea_three", func(d *decoder) bool { return d.components() == 3 && d.in.shift != 0 }},
 	{clLea, "lea_three", "", func(d *decoder) bool { return d.components() == 3 }}, // base, index and displacement
 	{clLea, "lea_scaled", "", func(d *decoder) bool { return d.in.shift != 0 }},
+	{clLea, "lea_small", "lea_two", (*decoder).addressesNear},
 	{clLea, "lea_two", "", func(d *decoder) bool { return d.components() == 2 }},
 	{clCmov, "cmov_two", "", (*decoder).twoFlags}, // of the carry and of others: be, a
 	{clSetcc, "setcc_mem_two", "setcc_mem", func(d *decoder) bool { return d.isMem(0) && d.twoFlags() }},
@@ -180,6 +186,28 @@ func (d *decoder) hasImm() bool {
 	}
 	return false
 }
+
+// compares reports what sets flags and nothing else.
+func (d *decoder) compares() bool { return d.x.Op == x86asm.CMP || d.x.Op == x86asm.TEST }
+
+// counts reports inc and dec.
+func (d *decoder) counts() bool { return d.x.Op == x86asm.INC || d.x.Op == x86asm.DEC }
+
+// smallImm bounds what some processors add while they rename: from its negative to one below it (measured on Golden Cove).
+const smallImm = 1 << 10
+
+// addsSmall reports add and sub of such an immediate and 64 bits.
+func (d *decoder) addsSmall() bool {
+	imm, ok := d.x.Args[1].(x86asm.Imm)
+	return ok && d.size() == size64 && (d.x.Op == x86asm.ADD || d.x.Op == x86asm.SUB) && isSmall(int64(imm))
+}
+
+// addressesNear reports lea of a register and such a displacement, in 64 bits.
+func (d *decoder) addressesNear() bool {
+	return d.size() == size64 && d.in.index == rZero && d.in.base != rZero && isSmall(int64(d.in.disp))
+}
+
+func isSmall(v int64) bool { return -smallImm <= v && v < smallImm }
 
 // hasLongImm reports one of eight bytes, which makes the instruction ten long.
 func (d *decoder) hasLongImm() bool { return d.hasImm() && d.x.DataSize == 64 && d.x.Len >= 10 }

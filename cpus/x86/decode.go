@@ -62,7 +62,7 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 		d.in.native = d.nativeForm()
 	}
 	d.op.Pair = d.pair()
-	if d.unlaminates() {
+	if d.indexed() {
 		d.op.Flags |= engine.Indexed
 	}
 	d.op.Class = d.priced(d.op.Class)

@@ -36,7 +36,7 @@ func (d *decoder) pair() uint8 {
 	return n
 }
 
-// unlaminates reports an access with an index that is more than a load of its own.
-func (d *decoder) unlaminates() bool {
-	return d.op.Flags&(engine.Loads|engine.Stores) != 0 && d.in.index != rZero && d.op.Class != clLoad
+// indexed reports an access with an index.
+func (d *decoder) indexed() bool {
+	return d.op.Flags&(engine.Loads|engine.Stores) != 0 && d.in.index != rZero
 }

@@ -84,6 +84,9 @@ func Family(h Host) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if r, err := leaf(h, 7, 0); err == nil && id.vendor == "GenuineIntel" && r[3]>>tiles&1 != 0 {
+		return "xeon-w7-2475x", nil // a hypervisor may tell another model
+	}
 	for _, f := range families {
 		if f.vendor == id.vendor && f.family == id.family && f.first <= id.model && id.model <= f.last {
 			return f.machine, nil
@@ -92,18 +95,24 @@ func Family(h Host) (string, error) {
 	return "", nil
 }
 
+// tiles is the bit of CPUID 7 of registers that are matrices, which Golden Cove and its successors in servers have.
+const tiles = 24
+
 // families are the descriptions by vendor, family and models. The first row counts.
 var families = []struct {
 	vendor              string
 	family, first, last int
 	machine             string
 }{
-	{"AuthenticAMD", 23, 0, 255, "epyc-7702"},
+	{"AuthenticAMD", 23, 0, 255, "epyc-7742"},
 	{"AuthenticAMD", 25, 0, 255, "epyc-9654"},
 	{"AuthenticAMD", 26, 0, 255, "epyc-9654"},
 	{"GenuineIntel", 6, 0x3c, 0x46, "xeon-e5-2630-v3"},
 	{"GenuineIntel", 6, 0x4e, 0x5e, "core-i3-7100"},
+	{"GenuineIntel", 6, 0x8f, 0x8f, "xeon-w7-2475x"},
+	{"GenuineIntel", 6, 0x97, 0x9a, "xeon-w7-2475x"},
 	{"GenuineIntel", 6, 0x8e, 0x9e, "core-i3-7100"},
+	{"GenuineIntel", 6, 0xad, 0xff, "xeon-w7-2475x"},
 	{"GenuineIntel", 6, 0x60, 0xff, "xeon-gold-6330"},
 	{"GenuineIntel", 6, 0, 0x3b, "xeon-e5410"},
 	{"AuthenticAMD", 15, 0, 255, "opteron-246"},
