@@ -286,7 +286,7 @@ func (c *Core) redirectPipes(done ticks) {
 // branchCount is the part of pipeline.branches that counts.
 const branchCount = 1<<6 - 1
 
-// bubble is what a taken branch costs the front end. The first ones of a line may be predicted without one.
+// bubble returns the cost of a taken branch to the front end. The first ones of a line may be predicted without one.
 func (c *Core) bubble() ticks {
 	p := c.pipes
 	if p.fast == 0 {

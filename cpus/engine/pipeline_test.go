@@ -31,24 +31,8 @@ func TestPipes(t *testing.T) {
 		copy(k.To[:], sets)
 		return k
 	}
-	keptDecoded := cpus.OpCache{Sets: 64, Ways: 8, Uops: 8, Window: 64, Entries: 6, Rate: 3}
-	taken := func(fast int) func(*cpus.Config) {
-		return func(c *cpus.Config) {
-			c.OpCache, c.FrontEnd.Queue, c.FrontEnd.FastBranches = keptDecoded, 40, fast
-			c.Events["taken_branch"] = clock.PerCycle
-		}
-	}
-	pairs := func(c *cpus.Config) {
-		c.BackEnd.StorePairs, c.Pipes["store"] = true, []string{"e", "f"}
-	}
-	forwards6 := func(c *cpus.Config) { c.Events["store_forward"] = 6 * clock.PerCycle }
 	fused := func(c *cpus.Config) { c.Fusion.Pairs = map[string][]string{"add": {"count"}} }
-	for _, c := range []struct {
-		name   string
-		body   [][4]byte
-		change func(cfg *cpus.Config)
-		cycles int64 // of 80 bodies
-	}{
+	timePipes(t, []pipesCase{
 		{name: "four a cycle, without a pipe", body: [][4]byte{nop}, cycles: 20},
 		{name: "eight a cycle", body: [][4]byte{nop}, change: func(c *cpus.Config) { c.Width = 8 }, cycles: 10},
 		{name: "seven a cycle", body: [][4]byte{nop, nop, nop, nop, nop, nop, nop}, change: func(c *cpus.Config) { c.Width = 7 }, cycles: 80},
@@ -87,13 +71,38 @@ func TestPipes(t *testing.T) {
 			name: "a window of the operation cache a cycle, which nothing hides", body: [][4]byte{nop, nop, nop}, cycles: 90, // 15 windows of 16
 			change: func(c *cpus.Config) { c.OpCache = keptDecoded },
 		},
+		{name: "five slots", body: [][4]byte{nop, nop, nop, add, count(7, 0)}, cycles: 100},
+		{name: "four slots for a fused pair", body: [][4]byte{nop, nop, nop, add, count(7, 0)}, change: fused, cycles: 82}, // 81.25: one pair of 16 lies in two lines
+		{name: "no pair with an immediate", body: [][4]byte{nop, nop, nop, {toyAdd, 1, 2, 2}, count(7, 0)}, change: fused, cycles: 100},
+		{name: "a fused pair starts at once", body: [][4]byte{{toyAdd, 7, 7, 0}, count(7, 0)}, change: fused, cycles: 80},
+		{
+			name: "unlaminated", body: [][4]byte{{toyLoad, 3, 20, 4}, nop, nop, nop}, cycles: 100, // five slots a body
+			change: func(c *cpus.Config) { c.FrontEnd.Unlaminates = []string{"load"} },
+		},
+	})
+}
+
+// TestPipesOfLaterCores times stores, renamed loads and taken branches as cores have them since Ice Lake and Golden Cove.
+func TestPipesOfLaterCores(t *testing.T) {
+	store, load := [4]byte{toyStore, 3, 20, 0}, [4]byte{toyLoad, 3, 20, 0}
+	taken := func(fast int) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			c.OpCache, c.FrontEnd.Queue, c.FrontEnd.FastBranches = keptDecoded, 40, fast
+			c.Events["taken_branch"] = clock.PerCycle
+		}
+	}
+	pairs := func(c *cpus.Config) {
+		c.BackEnd.StorePairs, c.Pipes["store"] = true, []string{"e", "f"}
+	}
+	forwards6 := func(c *cpus.Config) { c.Events["store_forward"] = 6 * clock.PerCycle }
+	timePipes(t, []pipesCase{
 		{name: "taken branches", body: [][4]byte{jump(0)}, change: taken(0), cycles: 160},
 		{name: "taken branches of which four in a line cost no bubble", body: [][4]byte{jump(0)}, change: taken(4), cycles: 140}, // 28 for a line of 16
 		{name: "stores to two lines", body: [][4]byte{{toyStore, 3, 20, 0}, {toyStore, 3, 20, 64}}, change: pairs, cycles: 160},
 		{name: "stores to one line", body: [][4]byte{{toyStore, 3, 20, 0}, {toyStore, 3, 20, 8}}, change: pairs, cycles: 80},
-		{name: "a store and a load of it, in a chain", body: [][4]byte{{toyStore, 3, 20, 0}, {toyLoad, 3, 20, 0}}, change: forwards6, cycles: 480},
+		{name: "a store and a load of it, in a chain", body: [][4]byte{store, load}, change: forwards6, cycles: 480},
 		{
-			name: "a load that is renamed as a copy of a store's data", body: [][4]byte{{toyStore, 3, 20, 0}, {toyLoad, 3, 20, 0}}, cycles: 80,
+			name: "a load that is renamed as a copy of a store's data", body: [][4]byte{store, load}, cycles: 80,
 			change: func(c *cpus.Config) {
 				forwards6(c)
 				c.BackEnd.Renames = []string{"load"}
@@ -106,15 +115,24 @@ func TestPipes(t *testing.T) {
 				c.BackEnd.Renames = []string{"load"}
 			},
 		},
-		{name: "five slots", body: [][4]byte{nop, nop, nop, add, count(7, 0)}, cycles: 100},
-		{name: "four slots for a fused pair", body: [][4]byte{nop, nop, nop, add, count(7, 0)}, change: fused, cycles: 82}, // 81.25: one pair of 16 lies in two lines
-		{name: "no pair with an immediate", body: [][4]byte{nop, nop, nop, {toyAdd, 1, 2, 2}, count(7, 0)}, change: fused, cycles: 100},
-		{name: "a fused pair starts at once", body: [][4]byte{{toyAdd, 7, 7, 0}, count(7, 0)}, change: fused, cycles: 80},
-		{
-			name: "unlaminated", body: [][4]byte{{toyLoad, 3, 20, 4}, nop, nop, nop}, cycles: 100, // five slots a body
-			change: func(c *cpus.Config) { c.FrontEnd.Unlaminates = []string{"load"} },
-		},
-	} {
+	})
+}
+
+// keptDecoded delivers three operations a cycle.
+var keptDecoded = cpus.OpCache{Sets: 64, Ways: 8, Uops: 8, Window: 64, Entries: 6, Rate: 3}
+
+// pipesCase is a body that takes some cycles on a changed core.
+type pipesCase struct {
+	name   string
+	body   [][4]byte
+	change func(cfg *cpus.Config)
+	cycles int64 // of 80 bodies
+}
+
+// timePipes holds bodies against their cycles.
+func timePipes(t *testing.T, all []pipesCase) {
+	t.Helper()
+	for _, c := range all {
 		cfg := pipedCore()
 		if c.change != nil {
 			c.change(cfg)
