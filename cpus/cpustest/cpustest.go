@@ -46,7 +46,8 @@ func Ahead(cfg *cpus.Config, seed uint64) {
 		cfg.Prefetch = cpus.Prefetch{InFlight: 4, Next: two, Stream: two, Stride: cpus.Stride{Entries: 8, Most: 1 << 10}}
 		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 4, Bits: 6, TagBits: 7, Shortest: 3, Longest: 60}
 		cfg.L3 = cfg.L2
-		cfg.L3.Latency, cfg.L3.Inclusive = 12*clock.PerCycle, seed%2 == 1 && !cfg.L1I.Incoherent
+		cfg.L3.Latency = 12 * clock.PerCycle
+		cfg.L3.Inclusive = seed%2 == 1 && !cfg.L1I.Incoherent && cfg.L1I.Line == cfg.L3.Line && cfg.L1D.Line == cfg.L3.Line
 		cfg.Prefetch.Pair.Bytes = 2 * cfg.L1D.Line
 	}
 }

@@ -63,6 +63,6 @@ func Machines[C cpus.CPU](t *testing.T, e *Effects, build func(t *testing.T, n i
 		e.Group(fmt.Sprint("machine ", seed))
 		x := &disturbed[C]{t: t, d: &disturbances[0], r: build(t, 1+int(seed%4), seed), rng: rand.New(rand.NewPCG(seed, 5))}
 		x.begin(seed)
-		fmt.Fprintf(e.sum, "%+v", x.run())
+		e.sum.Write(zeros.ReplaceAll(fmt.Appendf(nil, "%+v", x.run()), nil))
 	}
 }
