@@ -12,6 +12,7 @@ import (
 
 	"kprobesim/experiments/keeping"
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/host"
@@ -117,29 +118,35 @@ func (m *meter) save(out, dir string, workers int) error {
 	for p, wall := range m.walls {
 		costs.Add(p, time.Duration(share*float64(wall)))
 	}
+	grows, same, err := sizeOf(dir)
 	if rest := host.CPU() - m.began - time.Duration(share*float64(m.total)); rest > 0 {
-		costs.Results(rest)
+		costs.Results(rest, same)
 	}
 	memory := max(0, float64(host.Peak())-keeping.ProgramMemory) / float64(min(workers, len(m.walls)))
-	size, err := sizeOf(dir)
-	costs.Measured(slices.Collect(maps.Keys(m.walls)), memory, size)
+	costs.Measured(slices.Collect(maps.Keys(m.walls)), memory, grows)
 	return errors.Join(err, costs.Save(out))
 }
 
-// sizeOf sums up the files of a directory, which need not be there.
-func sizeOf(dir string) (size float64, err error) {
+// sizeOf sums up the files of a directory, which need not be there: of those that grow with its points, and of the others.
+func sizeOf(dir string) (grows, same float64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		info, err := d.Info()
-		if err == nil {
-			size += float64(info.Size())
+		if err != nil {
+			return err
 		}
-		return err
+		switch d.Name() {
+		case reports.ResultsName, reports.JSONName, "results.parquet", "bench.txt":
+			grows += float64(info.Size())
+		default:
+			same += float64(info.Size())
+		}
+		return nil
 	})
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
-	return size, err
+	return grows, same, err
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestPredictedTime holds what a plan predicts of sweeps, which this host has not run, against what they take of its
-// processors: a factor of 1.5 at most.
+// processors: a factor of 1.5 at most. A try counts when the host is as fast behind it as before.
 func TestPredictedTime(t *testing.T) {
 	names := []string{"crowding", "handlers", "hit-latency", "unregister-batch", "watchpoints"}
 	if host.CPU() == 0 {
@@ -20,26 +20,30 @@ func TestPredictedTime(t *testing.T) {
 		names = names[4:] // the race detector slows everything, and one sweep has all goroutines
 	}
 	for _, name := range names {
-		var ratio, again float64
-		for range 6 { // other work of the host disturbs a try
-			ratio, again = predictedToTaken(t, name)
-			if ratio > 1/1.5 && ratio < 1.5 && again > 0.5 && again < 1.1 {
-				break
+		counted, met := 0, false
+		for tries := 0; tries < 12 && counted < 4 && !met; tries++ {
+			ratio, again, drift := predictedToTaken(t, name)
+			t.Logf("%s: %.2f of what it took is predicted, %.2f once it has run here; the host's time changed to %.2f", name, ratio, again, drift)
+			if drift > 0.87 && drift < 1.15 {
+				counted++
+				met = ratio > 1/1.5 && ratio < 1.5 && again > 0.5 && again < 1.1
 			}
 		}
-		t.Logf("%s: %.2f of what it took is predicted, %.2f once it has run here", name, ratio, again)
-		if ratio < 1/1.5 || ratio > 1.5 || again < 0.5 || again > 1.1 {
-			t.Errorf("%s: %.2f of what it took is predicted, %.2f once it has run here", name, ratio, again)
+		if counted == 0 {
+			t.Logf("%s: not judged, the host's speed never stayed the same during a try", name)
+		} else if !met {
+			t.Errorf("%s: predicted to more than a factor of 1.5 in %d tries", name, counted)
 		}
 	}
 }
 
 // predictedToTaken runs an experiment and returns what was predicted in relation to what it took: by the shipped costs, and
-// by the costs that the run noted.
-func predictedToTaken(t *testing.T, name string) (ratio, again float64) {
+// by the costs that the run noted. drift is the time of the references behind the run, in relation to before.
+func predictedToTaken(t *testing.T, name string) (ratio, again, drift float64) {
 	out := t.TempDir()
 	a := newApp(io.Discard, io.Discard)
 	costs := require.Must(a.costs(out))(t)
+	before := costs.Time(keeping.ReferenceSort, 1)
 	p := require.Must(a.loader.Plan(name, nil))(t)
 	predicted := costs.Forecast(p.Points).Processor
 	began := host.CPU()
@@ -47,5 +51,7 @@ func predictedToTaken(t *testing.T, name string) (ratio, again float64) {
 		t.Fatalf("%s: exit code %d", name, code)
 	}
 	took := (host.CPU() - began).Seconds()
-	return predicted.Seconds() / took, require.Must(keeping.LoadCosts(out))(t).Forecast(p.Points).Processor.Seconds() / took
+	behind := require.Must(a.costs(t.TempDir()))(t).Time(keeping.ReferenceSort, 1)
+	return predicted.Seconds() / took, require.Must(keeping.LoadCosts(out))(t).Forecast(p.Points).Processor.Seconds() / took,
+		behind.Seconds() / before.Seconds()
 }

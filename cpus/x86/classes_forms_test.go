@@ -21,6 +21,7 @@ func TestPriceForms(t *testing.T) {
 		"carry_load": "1307", "carry_imm": "83d001", "carry": "11c8", "carry_mem_imm": "831701", "carry_mem": "1107",
 		"lea_rip": "488d0500000000", "lea_narrow": "668d07", "lea_three_scaled": "8d444f08", "lea_three": "8d440f08",
 		"lea_scaled": "8d044f", "lea_two": "8d040f", "lea": "8d07",
+		"extend_same": "0fb6c0", "sign_spread": "99", "compare_load": "3b07", "alu_unary_long": "48ffc0", "alu_imm_small": "4883c001", "lea_small": "488d4708",
 		"cmov_two": "0f46c1", "cmov": "0f44c1",
 		"setcc_mem_two": "0f9707", "setcc_mem": "0f9407", "setcc_two": "0f97c0", "setcc_high": "0f94c4", "setcc": "0f94c0",
 		"rotate_cl": "d3c0", "rotate_one": "d1c0", "rotate": "c1c003", "shift_cl": "d3e0", "shift_one": "d1e0", "shift": "c1e003",
@@ -53,6 +54,8 @@ func TestPriceForms(t *testing.T) {
 	}
 	_, c := start(t)
 	held(c, forms)
+	held(c, map[string]string{"alu_imm_small": "4805ff030000", "lea_small": "488d8700fcffff"}) // the last small ones
+	held(c, map[string]string{"alu_imm": "480500040000", "lea_two": "488d87fffbffff"})
 	for _, isa := range modes() {
 		if isa.Bits == 32 {
 			held(newWorld(t, isa, cpus.Throughput, nil).cpu(), only32)

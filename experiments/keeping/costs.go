@@ -123,14 +123,18 @@ func (c *Costs) Add(p *schema.Point, took time.Duration) {
 // Reference notes what the work took by which hosts are compared.
 func (c *Costs) Reference(took time.Duration) {
 	s := took.Seconds()
-	c.add("reference", Cost{Points: 1, Work: 1, Seconds: s, Squares: s * s})
+	c.add(ReferenceSort, Cost{Points: 1, Work: 1, Seconds: s, Squares: s * s})
 }
 
-// Results notes what a run took of a processor beside its points: for records, tables, figures and files.
-func (c *Costs) Results(took time.Duration) {
+// Results notes what a run took of a processor beside its points, for records, tables, figures and files, and the bytes of the
+// files that do not grow with the points.
+func (c *Costs) Results(took time.Duration, files float64) {
 	s := took.Seconds()
-	c.add(resultsSort, Cost{Points: 1, Work: 1, Seconds: s, Squares: s * s})
+	c.add(resultsSort, Cost{Points: 1, Work: 1, Seconds: s, Squares: s * s, Results: files})
 }
+
+// ReferenceSort is the sort of the work by which hosts are compared.
+const ReferenceSort = "reference"
 
 // resultsSort has what runs took beside their points.
 const resultsSort = "results"
@@ -158,7 +162,7 @@ func (c *Costs) add(sort string, k Cost) {
 	}
 }
 
-// Measured notes memory and size of results of points that ran in one process.
+// Measured notes memory of points that ran in one process, and the bytes of the files that grow with them.
 func (c *Costs) Measured(points []*schema.Point, memory, results float64) {
 	for _, p := range points {
 		if k := c.sorts[p.Sort()]; k != nil {
@@ -234,6 +238,7 @@ func (c *Costs) Forecast(points []schema.Point) (f Forecast) {
 		f.Longest, f.Machine, f.Results = max(f.Longest, took), max(f.Machine, k.Memory), f.Results+k.Results
 	}
 	f.Processor += c.Time(resultsSort, 1)
+	f.Results += c.rate(resultsSort).Results
 	return f
 }
 
