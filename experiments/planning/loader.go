@@ -114,7 +114,10 @@ func (l *Loader) Machine(name, base string, sets []doc.Setting) (*machines.Machi
 	var errs doc.Errors
 	root = root.Clone()
 	for _, s := range sets {
-		s = machineSetting(s)
+		if s = machineSetting(s); s.Key() == "base" {
+			errs.Add(s.Value.Pos, "machine.base: a description is read before it is set; write a file with this base, and set machine to it")
+			continue
+		}
 		errs.Join(s.Value.Pos, s.Apply(root))
 	}
 	m := machines.Read(root, l.isas(), &errs)

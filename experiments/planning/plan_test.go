@@ -196,6 +196,7 @@ func TestBadSettings(t *testing.T) {
 	file := exptest.ToyFiles(t)
 	for set, want := range map[string]string{
 		"workload.hits":           "want key=value",
+		"machine.base=other":      "machine.base: a description is read before it is set",
 		"workload.hist=3":         `unknown key "workload.hist"; did you mean "hits"?`,
 		"points.x.handler=h":      "no such element: known are k, b",
 		"machine.event.trop.x=3":  `unknown key "event.trop"; did you mean "trap"?`,
