@@ -32,9 +32,16 @@ import (
 // it.
 const childArgs = "KPROBESIM_TEST_ARGS"
 
+// realArgs makes it the command as it is, with these arguments.
+const realArgs = "KPROBESIM_TEST_REAL_ARGS"
+
 func TestMain(m *testing.M) {
 	if args, ok := os.LookupEnv(childArgs); ok {
 		os.Exit(kept(slow(fake(1000)), os.Stdout, os.Stderr).run(strings.Split(args, "\n")))
+	}
+	if args, ok := os.LookupEnv(realArgs); ok {
+		os.Args = append([]string{"kprobesim"}, strings.Split(args, "\n")...)
+		main()
 	}
 	os.Exit(m.Run())
 }

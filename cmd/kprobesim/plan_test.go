@@ -2,7 +2,11 @@ package main
 
 import (
 	"io"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
+	"time"
 
 	"kprobesim/experiments/keeping"
 	"kprobesim/internal/host"
@@ -38,20 +42,27 @@ func TestPredictedTime(t *testing.T) {
 }
 
 // predictedToTaken runs an experiment and returns what was predicted in relation to what it took: by the shipped costs, and
-// by the costs that the run noted. drift is the time of the references behind the run, in relation to before.
+// by the costs that the run noted. drift is the time of the references behind the run, in relation to before. Each command is
+// a process of its own, as for a user: memory that other tests have left is faster than new memory.
 func predictedToTaken(t *testing.T, name string) (ratio, again, drift float64) {
-	out := t.TempDir()
-	a := newApp(io.Discard, io.Discard)
-	costs := require.Must(a.costs(out))(t)
-	before := costs.Time(keeping.ReferenceSort, 1)
-	p := require.Must(a.loader.Plan(name, nil))(t)
-	predicted := costs.Forecast(p.Points).Processor
-	began := host.CPU()
-	if code := a.run([]string{"run", name, "--out", out, "--workers", "1"}); code == exitUsage {
-		t.Fatalf("%s: exit code %d", name, code)
+	out, behind := t.TempDir(), t.TempDir()
+	p := require.Must(newApp(io.Discard, io.Discard).loader.Plan(name, nil))(t)
+	process(t, "plan", name, "--out", out)
+	costs := require.Must(keeping.LoadCosts(out))(t)
+	took := process(t, "run", name, "--out", out, "--workers", "1")
+	process(t, "plan", name, "--out", behind)
+	noted, later := require.Must(keeping.LoadCosts(out))(t), require.Must(keeping.LoadCosts(behind))(t)
+	return costs.Forecast(p.Points).Processor.Seconds() / took.Seconds(), noted.Forecast(p.Points).Processor.Seconds() / took.Seconds(),
+		later.Time(keeping.ReferenceSort, 1).Seconds() / costs.Time(keeping.ReferenceSort, 1).Seconds()
+}
+
+// process runs the command as a process, and returns what it took of processors.
+func process(t *testing.T, args ...string) time.Duration {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), realArgs+"="+strings.Join(args, "\n"))
+	if out, err := c.CombinedOutput(); c.ProcessState == nil || c.ProcessState.ExitCode() == exitUsage {
+		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
-	took := (host.CPU() - began).Seconds()
-	behind := require.Must(a.costs(t.TempDir()))(t).Time(keeping.ReferenceSort, 1)
-	return predicted.Seconds() / took, require.Must(keeping.LoadCosts(out))(t).Forecast(p.Points).Processor.Seconds() / took,
-		behind.Seconds() / before.Seconds()
+	return c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 }
