@@ -208,14 +208,14 @@ func (k *Kernel) Page(s *Space, address uint64) (Mapped, bool) {
 
 // Touch brings the page of an address in as an access of its task would.
 func (k *Kernel) Touch(c Caller, s *Space, address uint64, write bool) error {
-	w := uint64(0)
+	access := uint64(2) // as one that met no page
 	if write {
-		w = 1
+		access |= 1
 	}
 	if m, ok := k.Page(s, address); ok && (!write || k.mem.Load(m.Page, k.spaces.l.private) != 0) {
 		return nil
 	}
-	ok, err := c.InvokeSym("bring_user_page", s.MM, address, w)
+	ok, err := c.InvokeSym("bring_user_page", s.MM, address, access)
 	if err == nil && ok&0xffffffff == 0 {
 		err = fmt.Errorf("%#x is no address of user space that may be accessed so", address)
 	}

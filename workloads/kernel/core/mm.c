@@ -34,22 +34,26 @@ static int may_write(const struct vm_area_struct *vma, const struct page *page)
 	return (vma->vm_flags & VM_WRITE) && page->private;
 }
 
-/* An access that finds its page as it should be is refused for another reason, and would be refused for ever. */
 static int is_in_place(const struct vm_area_struct *vma, const struct page *there, int write)
 {
 	return there && (!write || may_write(vma, there));
 }
 
-__syscall int bring_user_page(struct mm_struct *mm, unsigned long address, int write)
+__syscall int bring_user_page(struct mm_struct *mm, unsigned long address, int access)
 {
 	struct vm_area_struct *vma = area_of(mm, address);
 	struct page **slot, *page;
+	int write = access & ACCESS_WRITE;
 
 	if (!vma || (write && !(vma->vm_flags & VM_WRITE)))
 		return 0;
 	slot = page_slot(vma, address);
+	/*
+	 * Another task may have brought the page in since the access, or made it this space's own. A read that met the page
+	 * is refused for another reason, and would be refused for ever.
+	 */
 	if (is_in_place(vma, *slot, write))
-		return 0;
+		return access != 0;
 	address &= PAGE_MASK;
 	page = user_page(vma, address, write);
 	if (!page)
@@ -103,7 +107,7 @@ __syscall int user_space_fault(struct pt_regs *regs, long error_code, unsigned i
 
 	if (user_step_faulted(regs, vector))
 		return 1;
-	return is_page_fault(vector) && kernel_brings_page(address, fault_writes(error_code));
+	return is_page_fault(vector) && kernel_brings_page(address, fault_access(error_code));
 }
 
 /* Body of a task with an address space. The registers lie in this function's frame; it never returns. */

@@ -172,7 +172,7 @@ __dispatch int user_copy_faulted(struct pt_regs *regs, unsigned long address, un
 		return 0;
 	if (p->fault_handler && p->fault_handler(p, regs, status))
 		return 1;
-	return kernel_brings_page(address, fault_writes(status));
+	return kernel_brings_page(address, fault_access(status));
 }
 #endif
 

@@ -160,7 +160,7 @@ static __always_inline void page_fault(struct pt_regs *frame, unsigned long addr
 	}
 	if (user_copy_faulted(frame, address, status))
 		return;
-	if (is_probes_fault(frame, status) || fixup_exception(frame) || kernel_brings_page(address, fault_writes(status)))
+	if (is_probes_fault(frame, status) || fixup_exception(frame) || kernel_brings_page(address, fault_access(status)))
 		return;
 #endif
 	if (!user_mode(frame) && (is_probes_fault(frame, status) || fixup_exception(frame)))

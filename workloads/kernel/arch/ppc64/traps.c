@@ -138,7 +138,7 @@ __kprobes __used void do_page_fault(struct pt_regs *frame)
 		user_fault(frame, code, frame->trap);
 		return;
 	}
-	if (is_probes_fault(frame) || fixup_exception(frame) || kernel_brings_page(frame->dar, fault_writes(code)))
+	if (is_probes_fault(frame) || fixup_exception(frame) || kernel_brings_page(frame->dar, fault_access(code)))
 		return;
 #endif
 	if (!user_mode(frame) && (is_probes_fault(frame) || fixup_exception(frame)))

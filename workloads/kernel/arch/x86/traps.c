@@ -148,7 +148,7 @@ static __always_inline int is_probes_fault(struct pt_regs *frame)
 
 __kprobes_late __used void do_page_fault(struct pt_regs *frame, long code)
 {
-	if (!is_probes_fault(frame) && !fixup_exception(frame) && !kernel_brings_page(read_cr2(), fault_writes(code)))
+	if (!is_probes_fault(frame) && !fixup_exception(frame) && !kernel_brings_page(read_cr2(), fault_access(code)))
 		die(frame, code, VECTOR_PF);
 }
 

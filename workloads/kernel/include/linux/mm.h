@@ -74,7 +74,7 @@ struct vm_area_struct *find_vma(struct mm_struct *mm, unsigned long address);
 /* The area of an address, or NULL. */
 struct vm_area_struct *area_of(struct mm_struct *mm, unsigned long address);
 /* Brings a page in for an access. 0: the access is not allowed. */
-int bring_user_page(struct mm_struct *mm, unsigned long address, int write);
+int bring_user_page(struct mm_struct *mm, unsigned long address, int access);
 /* What a fault of user mode is before anybody else is asked. Nonzero: user mode goes on. */
 int user_space_fault(struct pt_regs *regs, long error_code, unsigned int vector);
 
@@ -108,14 +108,18 @@ void init_space(struct mm_struct *mm);
 /* On each CPU before the first user task: breakpoints of user mode come in. */
 void accept_user_breakpoints(void);
 
-static inline int fault_writes(long error_code)
+/* What an access was: a write, and one that met no page. */
+#define ACCESS_WRITE 1
+#define ACCESS_ABSENT 2
+
+static inline int fault_access(long error_code)
 {
-	return (error_code & FAULT_WRITE) != 0;
+	return (error_code & FAULT_WRITE ? ACCESS_WRITE : 0) | (FAULT_ABSENT(error_code) ? ACCESS_ABSENT : 0);
 }
 
-static __always_inline int kernel_brings_page(unsigned long address, int write)
+static __always_inline int kernel_brings_page(unsigned long address, int access)
 {
-	return current->mm && bring_user_page(current->mm, address, write);
+	return current->mm && bring_user_page(current->mm, address, access);
 }
 
 /* The kernel itself needs none: its tasks run with the tables that it began with. */
@@ -125,7 +129,7 @@ static __always_inline void change_space(const struct task_struct *prev, const s
 		load_space(next->mm);
 }
 #else
-#define kernel_brings_page(address, write) 0
+#define kernel_brings_page(address, access) 0
 #define change_space(prev, next) ((void)0)
 #endif
 

@@ -7,5 +7,6 @@
 #define USER_ROOT_SIZE 16384
 
 #define FAULT_WRITE 0x800	/* bit of the fault status (B4.1.52) */
+#define FAULT_ABSENT(status) (((status) & 0xd) == 5)	/* translation faults */
 
 #endif

@@ -10,5 +10,6 @@
 #define USER_ROOT_SIZE 0			/* no table belongs to one space */
 
 #define FAULT_WRITE 0x2000000	/* bit of DSISR */
+#define FAULT_ABSENT(dsisr) ((dsisr) & 0x40000000)
 
 #endif

@@ -16,5 +16,6 @@
 
 #define USER_ROOT_SIZE 4096
 #define FAULT_WRITE 2	/* bit of the error code of a page fault (SDM vol. 3, 4.7) */
+#define FAULT_ABSENT(code) (!((code) & 1))
 
 #endif
