@@ -33,10 +33,8 @@ func TestPredictedTime(t *testing.T) {
 				met = ratio > 1/1.5 && ratio < 1.5 && again > 0.5 && again < 1.1
 			}
 		}
-		if counted == 0 {
-			t.Logf("%s: not judged, the host's speed never stayed the same during a try", name)
-		} else if !met {
-			t.Errorf("%s: predicted to more than a factor of 1.5 in %d tries", name, counted)
+		if !met {
+			t.Errorf("%s: in none of %d tries on a host of one speed was it predicted to a factor of 1.5", name, counted)
 		}
 	}
 }
