@@ -35,7 +35,11 @@ const (
 	featuresC    = 1 << 13
 	extendedD    = 1<<11 | 1<<20 | 1<<29
 	extendedC    = 1 << 0
+	structuredD  = 1<<10 | 1<<26 | 1<<27 | 1<<29 | 1<<31 // MD_CLEAR, IBRS and IBPB, STIBP, ARCH_CAPABILITIES, SSBD: verw and registers
+	sizesB       = 1 << 2                                // fxsave keeps error pointers (APM vol. 3, CPUID Fn8000_0008_EBX)
 	featureAPIC  = 1 << 9
+	leafFeatures = 7
+	leafXSAVE    = 0xd
 	leafExtended = 0x80000000
 	leafSizes    = 0x80000008
 )
@@ -165,19 +169,33 @@ func (c *CPU) refuse(name string, at uint64) {
 // Refusals implements cpus.Refuser.
 func (c *CPU) Refusals() []cpus.Refusal { return slices.Clone(c.answers.refused) }
 
+// featureColumn is a column of a leaf of cpuid whose bits are features, and those that are modelled.
+type featureColumn struct {
+	leaf, column, known uint64
+	name                string
+}
+
+// featureColumns are the columns that claim instructions or registers (SDM vol. 2, CPUID, table 3-8): leaf 7 in all its
+// parts, and XSAVE's components, of which there are none.
+func featureColumns() []featureColumn {
+	return []featureColumn{
+		{1, 2, featuresC, "ecx"},
+		{1, 3, featuresD, "edx"},
+		{leafFeatures, 1, 0, "ebx"},
+		{leafFeatures, 2, 0, "ecx"},
+		{leafFeatures, 3, structuredD, "edx"},
+		{leafXSAVE, 0, 0, "eax"},
+		{leafExtended + 1, 2, extendedC, "ecx"},
+		{leafExtended + 1, 3, extendedD | featuresD, "edx"},
+		{leafSizes, 1, sizesB, "ebx"},
+	}
+}
+
 // checkAnswers implements cpus.ISA.CheckAnswers: features that are not modelled cannot be claimed, and MSRs that do
 // something are none that a description gives the value of.
 func checkAnswers(a cpus.Answers) []error {
 	var errs []error
-	for _, f := range []struct {
-		leaf, column, known uint64
-		name                string
-	}{
-		{1, 2, featuresC, "ecx"},
-		{1, 3, featuresD, "edx"},
-		{leafExtended + 1, 2, extendedC, "ecx"},
-		{leafExtended + 1, 3, extendedD | featuresD, "edx"},
-	} {
+	for _, f := range featureColumns() {
 		for _, n := range slices.Sorted(maps.Keys(a[tableCPUID])) { // the leaf, whatever its second number is
 			if bits := a[tableCPUID][n][f.column] &^ f.known; n&0xffffffff == f.leaf && bits != 0 {
 				errs = append(errs, fmt.Errorf("cpuid.%#x: bits %#x of %s are features that are not modelled: leave them out", n, bits, f.name))

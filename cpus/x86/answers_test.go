@@ -107,6 +107,12 @@ func TestAnswersRefused(t *testing.T) {
 		"cpuid.0x1: bits 0x200 of ecx are features that are not modelled": {tableCPUID: {1: {0, 0, 1 << 9, 0}}},
 		"cpuid.0x1: bits 0x800000 of edx":                                 {tableCPUID: {1: {0, 0, 0, 1 << 23}}},
 		"cpuid.0x100000001: bits 0x200 of ecx":                            {tableCPUID: {1 | 1<<32: {0, 0, 1 << 9, 0}}},
+		"cpuid.0x7: bits 0x100000 of ebx":                                 {tableCPUID: {7: {0, 1 << 20, 0, 0}}}, // SMAP
+		"cpuid.0x7: bits 0x4 of ecx":                                      {tableCPUID: {7: {0, 0, 1 << 2, 0}}},
+		"cpuid.0x7: bits 0x10 of edx":                                     {tableCPUID: {7: {0, 0, 0, 1 << 4}}},
+		"cpuid.0x100000007: bits 0x10 of edx":                             {tableCPUID: {7 | 1<<32: {0, 0, 0, 1 << 4}}},
+		"cpuid.0xd: bits 0x7 of eax":                                      {tableCPUID: {0xd: {7, 0, 0, 0}}},
+		"cpuid.0x80000008: bits 0x200 of ebx":                             {tableCPUID: {leafSizes: {36, 1 << 9, 0, 0}}},
 		"physical addresses of 20 bits":                                   {tableCPUID: {leafSizes: {20, 0, 0, 0}}},
 		"msr.0x10: this register is modelled":                             {tableMSR: {0x10: {0, 0}}},
 		"msr.0xc0000080: this register is modelled":                       {tableMSR: {0xc0000080: {0, 0}}},
