@@ -34,6 +34,15 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// TestTitleNamesTheMachine runs an experiment on another machine than its file says, and no title names that one.
+func TestTitleNamesTheMachine(t *testing.T) {
+	_, stdout, _ := command(fake(1000), "run", experiment, "--set", "machine=xeon-gold-6330", "--out", t.TempDir())
+	title, _, _ := strings.Cut(stdout, "\n")
+	if want := "Overhead of a probe hit, xeon-gold-6330, x86_64, 2010"; !strings.HasPrefix(title, want) || strings.Contains(title, "E5410") {
+		t.Errorf("%q, want %q", title, want)
+	}
+}
+
 // TestCompletedKeys sets a sample of the keys that are offered to the values that they have.
 func TestCompletedKeys(t *testing.T) {
 	_, stdout, _ := command(nil, "__complete", "run", experiment, "--set", "")

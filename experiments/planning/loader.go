@@ -26,9 +26,24 @@ func NewLoader() *Loader { return &Loader{Targets: targets.List()} }
 // Architectures returns those for which the documents of Kprobes promise probes.
 func (*Loader) Architectures() []targets.Architecture { return targets.Architectures() }
 
-// ExperimentTitle returns the title of an experiment of this program, and MachineTitle that of a machine.
+// ExperimentTitle returns the title of an experiment of this program, with its machine and guest kernel, and MachineTitle that of
+// a machine.
 func (l *Loader) ExperimentTitle(name string) (string, error) {
-	return l.title("experiment", ".", name)
+	title, err := l.title("experiment", ".", name)
+	if err != nil {
+		return "", err
+	}
+	root, err := l.document("experiment", ".", name, "")
+	if err != nil {
+		return "", err
+	}
+	if n := root.Get("machine"); n != nil {
+		title += ", " + oneLine(n)
+	}
+	if n := root.Get("kernel"); n != nil && n.Get("image") != nil {
+		title += ", " + oneLine(n.Get("image"))
+	}
+	return title, nil
 }
 
 // MachineTitle returns the title of a machine description of this program.

@@ -62,7 +62,7 @@ func (k *Kept) distinct(of func(results.Point) string) (names []string) {
 // Table is the table that the run printed, less the notes that follow from the file of the experiment.
 func (k *Kept) Table() *tables.Table {
 	t := k.tabulate()
-	t.Title = cmp.Or(k.About.Title, k.About.Name) + k.Set.OverridesText()
+	t.Title = Placed(cmp.Or(k.About.Title, k.About.Name), k.Set.Points()) + k.Set.OverridesText()
 	if note := predictions(k.Means); note != "" {
 		t.Notes = append(t.Notes, note)
 	}

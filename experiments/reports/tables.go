@@ -128,8 +128,16 @@ func plural(n int) string {
 	return "s"
 }
 
-// title is the title of the experiment, with what was set in front of the eye.
-func (r *Report) title() string { return r.Plan.Title + r.Set.OverridesText() }
+// title is the title of the experiment, with where it ran and what was set in front of the eye.
+func (r *Report) title() string { return Placed(r.Plan.Title, r.Set.Points()) + r.Set.OverridesText() }
+
+// Placed is the title of an experiment with the machine, instruction set and era that its points ran on, unless they differ.
+func Placed(title string, points []results.Point) string {
+	if len(points) > 0 && !results.Differ(points, place) {
+		title += ", " + place(points[0])
+	}
+	return title
+}
 
 // notes are the lines below a table: fits, overrides, sources, and what was noticed at points.
 func (r *Report) notes() []string {

@@ -87,10 +87,18 @@ func (w *recorder) effect(a *Analysis, e *Effect, row int) {
 	w.at = at
 }
 
+// places are the points without their numbers.
+func (a *Analysis) places() (all []results.Point) {
+	for i := range a.Plan.Points {
+		all = append(all, a.Plan.Points[i].At())
+	}
+	return all
+}
+
 // Table lists the numbers that move each row most, so many of each.
 func (a *Analysis) Table(top int) *tables.Table {
 	t := &tables.Table{
-		Title: "What moves a hit most: " + a.Plan.Title,
+		Title: "What moves a hit most: " + reports.Placed(a.Plan.Title, a.places()),
 		Columns: []tables.Column{
 			{Title: "probe"},
 			{Title: "number"},
