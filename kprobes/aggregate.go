@@ -70,6 +70,9 @@ func (k *Kprobes) aggregate(s *site) error {
 		return err
 	}
 	l, p, ap := &k.l.p, s.head, op+k.l.o.kp.Offset
+	if k.opt.Mutant == MutantHashEarly {
+		k.hlistReplace(p, ap, k.hash())
+	}
 	for _, f := range append([]image.Field{l.addr}, l.arch...) {
 		k.m.Store(ap, f, k.m.Load(p, f))
 	}
@@ -84,7 +87,9 @@ func (k *Kprobes) aggregate(s *site) error {
 	}
 	k.listInit(ap)
 	k.listAdd(p, ap)
-	k.hlistReplace(p, ap, k.hash())
+	if k.opt.Mutant != MutantHashEarly {
+		k.hlistReplace(p, ap, k.hash())
+	}
 	s.head, s.aggr = ap, true
 	return nil
 }

@@ -33,6 +33,10 @@ func New(m *sim.Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Op
 	return k, nil
 }
 
+// Show has f called behind everything that registration and the optimizer store into guest memory: a search lets other
+// CPUs go on there. As a rule nothing does, and all stores between two guest functions are one.
+func (k *Kprobes) Show(f func()) { k.m.shown = f }
+
 // native is one function of the API as the guest calls it.
 type native struct {
 	name string

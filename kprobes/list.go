@@ -93,6 +93,9 @@ func (k *Kprobes) listInit(p uint64) {
 // listInsert puts p between the structures a and b, which are neighbours.
 func (k *Kprobes) listInsert(p, a, b uint64) {
 	off := k.l.p.listNext.Offset
+	if k.opt.Mutant == MutantLinkEarly {
+		k.m.Store(a, k.l.p.listNext, p+off)
+	}
 	k.m.Store(p, k.l.p.listNext, b+off)
 	k.m.Store(p, k.l.p.listPrev, a+off)
 	k.m.Store(a, k.l.p.listNext, p+off)

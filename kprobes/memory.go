@@ -26,6 +26,20 @@ type memory struct {
 	image.Access
 	g     Guest
 	align uint64 // of what is allocated
+	shown func() // another CPU may go on behind a store, in a search; nil everywhere else
+}
+
+// Store hides that of image.Access, to be followed by what other CPUs do.
+func (m *memory) Store(at uint64, f image.Field, v uint64) {
+	m.Access.Store(at, f, v)
+	m.show()
+}
+
+// show lets other CPUs see what has been stored, before the next store.
+func (m *memory) show() {
+	if m.shown != nil {
+		m.shown()
+	}
 }
 
 // take returns the sticky failure and forgets it.
@@ -54,6 +68,7 @@ func (m *memory) read(addr uint64, n int) []byte {
 func (m *memory) write(addr uint64, b []byte) {
 	if m.Err == nil {
 		m.Fail(m.g.WriteBytes(addr, b), "writing memory", addr)
+		m.show()
 	}
 }
 

@@ -60,6 +60,11 @@ const (
 	MutantUserOnePass = "user-one-pass"
 	// MutantUserNoWait removes a breakpoint from pages while it is on its way into one that comes in.
 	MutantUserNoWait = "user-no-wait"
+	// MutantHashEarly lets hits find an aggregate before it is filled in, MutantLinkEarly a further probe of an address
+	// before it knows its neighbours, and MutantFlagEarly says that a probe has a jump before it has a detour buffer.
+	MutantHashEarly = "hash-early"
+	MutantLinkEarly = "link-early"
+	MutantFlagEarly = "flag-early"
 	// MutantSkipClean and its kin leave out a step by which software keeps instruction caches in step with what it
 	// has stored: writing the data cache's line back, invalidating that of instruction caches, and fetching
 	// anew. They change nothing in a guest that has no such steps.
@@ -77,7 +82,7 @@ func Mutants() []string {
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
 		MutantPoolUnread, MutantPoolTwice, MutantPoolFreed,
 		MutantEntryUnsynced, MutantWatchSetHere, MutantWatchClearHere, MutantUserUnlocked, MutantUserNoHook,
-		MutantUserOnePass, MutantUserNoWait, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
+		MutantUserOnePass, MutantUserNoWait, MutantHashEarly, MutantLinkEarly, MutantFlagEarly, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
 	}
 }
 

@@ -13,6 +13,10 @@ func (k *Kprobes) makeDetour(c Caller, s *site) bool {
 		s.region, s.detour = Region{}, 0
 		return false
 	}
+	if k.opt.Mutant == MutantFlagEarly {
+		k.setFlag(s.head, flagOptimized)
+		defer k.clearFlag(s.head, flagOptimized) // enqueue sets it, and would not queue the site
+	}
 	k.storeDetour(c, s)
 	return true
 }

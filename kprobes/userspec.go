@@ -178,10 +178,14 @@ func (k *Kprobes) eachPage(p *UserProbe, f func() error) error {
 }
 
 // aim fills in what an insertion or a removal is told.
-func (k *Kprobes) aim(p *UserProbe, m smp.Mapped) {
-	k.m.Store(p.user, k.users.addr, p.at)
-	k.m.Store(p.user, k.users.vma, m.VMA)
-	k.m.Store(p.user, k.users.page, m.Page)
+func (k *Kprobes) aim(p *UserProbe, m smp.Mapped) { k.told(p.user, p.at, m.VMA, m.Page) }
+
+// told fills in a struct uprobe, which a probe has one of. Its user sees to it that nobody else does until it has been read,
+// so no other CPU goes on here.
+func (k *Kprobes) told(u, addr, vma, page uint64) {
+	k.m.Access.Store(u, k.users.addr, addr)
+	k.m.Access.Store(u, k.users.vma, vma)
+	k.m.Access.Store(u, k.users.page, page)
 }
 
 // InsertInto puts a probe into one page.
@@ -233,9 +237,7 @@ func (k *Kprobes) pageCame(c Caller, page, vma, address uint64) error {
 		if file != inode || offset-from >= pageBytes {
 			continue
 		}
-		k.m.Store(u, k.users.addr, address+offset-from)
-		k.m.Store(u, k.users.vma, vma)
-		k.m.Store(u, k.users.page, page)
+		k.told(u, address+offset-from, vma, page)
 		err := k.insertUser(c, p, func() bool { return k.m.Load(at, word) == p })
 		switch {
 		case err == nil:

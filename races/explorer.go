@@ -55,6 +55,14 @@ func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	return e.last, steps
 }
 
+// yield makes a point in the middle of a Go function of the kernel, behind what it has stored for others to see.
+func (e *explorer) yield() {
+	if e.active && e.bad == nil {
+		e.hot = true
+		e.m.Yield()
+	}
+}
+
 // instructions counts the instructions of all CPUs since boot.
 func (e *explorer) instructions() uint64 {
 	n := uint64(0)

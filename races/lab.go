@@ -281,6 +281,8 @@ func (l *lab) boot(c chooser) (*trial, error) {
 	}
 	t.m, t.smp, t.k = sys.Machine, sys.Kernel, sys.Probes
 	t.e.m = t.m
+	t.k.Show(t.e.yield)
+	t.smp.Show(t.e.yield)
 	if err := t.observe(); err != nil {
 		return nil, err
 	}

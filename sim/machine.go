@@ -68,6 +68,8 @@ type Machine struct {
 	bound     map[string]Native
 	resting   []*coroutine     // without a call
 	pending   map[uint64]*Call // suspended calls by the stack pointer they wait at, of all CPUs
+	rested    map[uint64]*Call // calls that have yielded, in the same way
+	calling   *Call            // whose native function runs; nil between two of them
 	heap      heap
 	percpu    []uint64
 	bootStack uint64
@@ -109,7 +111,7 @@ func New(cfg Config) (*Machine, error) {
 	}
 	m := &Machine{
 		cfg: cfg, space: space, mem: cfg.memory(), image: cfg.Image.Fork(),
-		bound: map[string]Native{}, pending: map[uint64]*Call{},
+		bound: map[string]Native{}, pending: map[uint64]*Call{}, rested: map[uint64]*Call{},
 	}
 	m.schedule.init(&cfg)
 	if err := m.load(); err != nil {

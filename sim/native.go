@@ -41,6 +41,7 @@ type request struct {
 	fn   cpus.Entry
 	args []uint64
 	done bool // the native function has returned: nothing to wait for
+	rest bool // it goes on when its CPU has its next turn
 }
 
 // CPU returns the number of the CPU that the call runs on. It changes when a guest function that was
@@ -71,6 +72,18 @@ func (c *Call) InvokeSym(name string, args ...uint64) (uint64, error) {
 		panic(abandoned{})
 	}
 	return c.back, nil
+}
+
+// Yield lets a policy choose who goes on, in the middle of the native function that runs. Its CPU stands in the slot
+// meanwhile, where interrupts may strike it and its task may be moved. Without a policy it does nothing.
+func (m *Machine) Yield() {
+	c := m.calling
+	if m.cfg.Policy == nil || c == nil {
+		return
+	}
+	if !c.run.yield(request{rest: true}) {
+		panic(abandoned{})
+	}
 }
 
 // Bind gives a native function to its slot. It must happen before Run; binding a name that the image
@@ -136,6 +149,12 @@ func (m *Machine) checkNatives() error {
 // it wakes.
 func (m *Machine) native(i int) {
 	p := m.cpus[i]
+	if c := m.rested[p.SP()]; c != nil {
+		delete(m.rested, p.SP())
+		c.cpu = i
+		m.resume(c)
+		return
+	}
 	n, ok := m.natives[p.PC()]
 	if n.back {
 		if c := m.pending[p.SP()]; c != nil {
@@ -197,9 +216,15 @@ const returnSlot = "native_return"
 // resume runs a call until it ends or wants a guest function. sim_main is the boot task's call: when
 // it returns the run is over.
 func (m *Machine) resume(c *Call) {
+	m.calling = c
 	r, _ := c.run.next()
+	m.calling = nil
 	p := m.cpus[c.cpu]
-	if r.done {
+	switch {
+	case r.rest:
+		m.rested[p.SP()], m.gaveWay = c, true
+		return
+	case r.done:
 		m.resting = append(m.resting, c.run)
 		p.Return(c.out)
 		if c.name == "sim_main" {
@@ -219,11 +244,14 @@ func (m *Machine) resume(c *Call) {
 // release ends the coroutines that still wait when the machine stops. They end in order of their
 // stack pointers, because deferred functions of theirs could show an order.
 func (m *Machine) release() {
-	for _, sp := range slices.Sorted(maps.Keys(m.pending)) {
-		m.pending[sp].run.stop()
+	for _, calls := range []map[uint64]*Call{m.pending, m.rested} {
+		for _, sp := range slices.Sorted(maps.Keys(calls)) {
+			calls[sp].run.stop()
+		}
+		clear(calls)
 	}
 	for _, r := range m.resting {
 		r.stop()
 	}
-	m.pending, m.resting = map[uint64]*Call{}, nil
+	m.resting = nil
 }

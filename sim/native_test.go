@@ -41,7 +41,7 @@ func natives(t *testing.T, e *imagetest.ELF, p *caller, f Native) *Machine {
 	require.NoError(t, err)
 	m := &Machine{
 		cfg: Config{ISA: &cpus.ISA{Order: e.Order}}, image: im, mem: mmu.NewMemory(1 << 16),
-		cpus: []cpus.CPU{p}, natives: map[uint64]boundNative{0x40: {name: "call", f: f}}, pending: map[uint64]*Call{},
+		cpus: []cpus.CPU{p}, natives: map[uint64]boundNative{0x40: {name: "call", f: f}}, pending: map[uint64]*Call{}, rested: map[uint64]*Call{},
 	}
 	m.mem.Write(0, im.Segments[0].Data)
 	return m
@@ -73,6 +73,42 @@ func TestRelease(t *testing.T) {
 		t.Error("a coroutine without a call goes on")
 	}
 }
+
+// TestYield has two calls of one CPU yield and go on in the other order, one of them on another CPU. Without a policy a call
+// goes on at once.
+func TestYield(t *testing.T) {
+	p := &caller{}
+	var seen []int
+	var m *Machine
+	m = natives(t, imagetest.Kernel(), p, func(c *Call) uint64 {
+		at := int(p.sp)
+		seen = append(seen, at)
+		m.Yield()
+		seen = append(seen, 10*at+c.CPU())
+		return 0
+	})
+	m.cpus = append(m.cpus, p)
+	m.Yield() // outside of a call it does nothing
+	run := func(cpu int, sp uint64) { p.sp = sp; m.native(cpu) }
+	run(0, 3)
+	m.cfg.Policy = policy(func(*Machine, []int) (int, int) { return 0, 1 })
+	for _, x := range []struct{ cpu, sp int }{{0, 5}, {0, 7}, {1, 5}, {0, 7}} {
+		run(x.cpu, uint64(x.sp))
+	}
+	if want := []int{3, 30, 5, 7, 51, 70}; !slices.Equal(seen, want) || len(m.rested) > 0 || !m.gaveWay {
+		t.Errorf("calls went %v, want %v; %d have yielded", seen, want, len(m.rested))
+	}
+	run(0, 9)
+	m.release()
+	if len(m.rested) > 0 || seen[len(seen)-1] != 9 {
+		t.Errorf("a call that has yielded goes on when the machine ends: %v", seen)
+	}
+}
+
+// policy is one by a function.
+type policy func(*Machine, []int) (int, int)
+
+func (p policy) Next(m *Machine, runnable []int) (int, int) { return p(m, runnable) }
 
 // TestCallByDescriptor has Go call a function whose symbol is that of a descriptor in memory.
 func TestCallByDescriptor(t *testing.T) {

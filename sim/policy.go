@@ -10,7 +10,7 @@ import (
 // Policy chooses who runs, in place of time: to search for interleavings. Next is given the numbers of
 // the CPUs that have something to execute, in order and never none of them, which it must not keep. The
 // machine runs the chosen CPU for exactly that many instructions, of which a call into Go is one, until
-// it halts, or until an observer breaks. Then all running CPUs are as late as it is: the others stood still, as under a
+// it halts, or until an observer breaks or Go yields. Then all running CPUs are as late as it is: the others stood still, as under a
 // hypervisor that took their processor away. Events happen when that common time reaches them.
 type Policy interface {
 	Next(m *Machine, runnable []int) (cpu, steps int)
@@ -67,7 +67,9 @@ func (m *Machine) drive(i, steps int) {
 			steps = 0
 		default:
 			m.handle(i, e)
-			steps--
+			if steps--; m.gaveWay {
+				steps, m.gaveWay = 0, false
+			}
 		}
 		m.now, m.current = max(m.now, c.Now()), -1
 		for !m.done {

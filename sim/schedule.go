@@ -37,6 +37,7 @@ type schedule struct {
 	cut       cut
 	choice    []int // the running CPUs in order, for a policy
 	stale     bool  // choice must be made anew
+	gaveWay   bool  // a native function has yielded, so that the turn ends
 }
 
 // cut is a turn that an observer has ended together with the run. If there is another run, it begins with the rest of the turn.

@@ -68,6 +68,7 @@ type Kernel struct {
 	open      []*openFile     // by number, nil for a free one
 	fileCalls *fileLayout     // nil before the first call
 	notes     func(sim.Event) // nil when the machine takes no notes
+	shown     func()          // another CPU may go on there, in a search; nil everywhere else
 	// swap tells the machine of a switch of tasks; nil when it does not want to know.
 	swap func(cpu int, contexts []uint8) []uint8
 	// locked tells the machine that a CPU takes the lock of its run queue, which is no lock of the guest; nil as swap.
@@ -232,6 +233,17 @@ func (k *Kernel) Bind(m *sim.Machine) {
 	bind("stop_state", func(c *sim.Call) uint64 { k.stopState(c, c.Arg(0)); return 0 })
 	bind("file_call", func(c *sim.Call) uint64 { return k.fileCall(c, c.Arg(0)) })
 	bind("stop_run", func(c *sim.Call) uint64 { k.stopRun(c); return 0 })
+}
+
+// Show has f called between those steps of grace periods and stops that a kernel takes without a lock that others want: a
+// search lets other CPUs go on there.
+func (k *Kernel) Show(f func()) { k.shown = f }
+
+// show lets other CPUs see what has been stored.
+func (k *Kernel) show() {
+	if k.shown != nil {
+		k.shown()
+	}
 }
 
 // CPUs is the number of possible CPUs.

@@ -27,7 +27,9 @@ func (k *Kernel) SynchronizeSched(c Caller) error {
 	r := &k.rcu
 	number := r.begun + 1
 	r.wanted = max(r.wanted, number)
-	k.beginPeriod(c)
+	k.show()
+	k.beginPeriod(c, k.show)
+	k.show()
 	k.kick(c)
 	if !k.many() {
 		if err := k.Schedule(c); err != nil {
@@ -53,22 +55,25 @@ const idleSection = ".phase.idle"
 
 // beginPeriod begins a grace period unless one is running or none is wanted. CPUs in the idle loop
 // have passed it already. Another CPU that serves an interrupt there has not, from the interrupt's first instruction to its
-// last: a probe may be hit where the count of interrupts does not tell of it, at irq_enter for instance.
-func (k *Kernel) beginPeriod(c Caller) {
+// last: a probe may be hit where the count of interrupts does not tell of it, at irq_enter for instance. between is called
+// behind each CPU, while the caller itself counts as one that is waited for.
+func (k *Kernel) beginPeriod(c Caller, between func()) {
 	r := &k.rcu
 	if r.begun > r.ended || r.wanted <= r.begun {
 		return
 	}
 	r.begun++
 	k.note(c.CPU(), EventGraceBegin, PeriodSched, uint64(r.begun), 0)
-	r.left = 0
+	r.left = 1
 	for _, cpu := range k.online() {
 		if !k.idles(cpu) || k.away != nil && cpu.n != c.CPU() && k.away(cpu.n) {
 			cpu.holds = true
 			k.mem.Store(cpu.wanted, word, 1)
 			r.left++
 		}
+		between()
 	}
+	r.left--
 	switch {
 	case r.left == 0:
 		k.endPeriod(c)
@@ -129,7 +134,7 @@ func (k *Kernel) endPeriod(c Caller) {
 	r.ended = r.begun
 	k.note(c.CPU(), EventGraceEnd, PeriodSched, uint64(r.ended), 0)
 	k.wakeAll(c, &r.q)
-	k.beginPeriod(c)
+	k.beginPeriod(c, func() {})
 }
 
 // quiescentNow answers the guest's rcu_quiescent: the idle loop is about to halt, or an interrupt of
@@ -156,15 +161,16 @@ func (k *Kernel) SynchronizeTasks(c Caller) error {
 	}
 	k.seq++
 	p := &tasksPeriod{number: k.seq}
+	k.waiters = append(k.waiters, p)
 	k.note(c.CPU(), EventGraceBegin, PeriodTasks, p.number, 0)
 	self := k.lookUp(k.Current(c))
-	for _, t := range k.order {
+	for _, t := range slices.Clone(k.order) {
 		if (t.running || t.queued) && !t.idle && t != self {
 			p.left = append(p.left, t)
 			k.mem.Store(t.addr, k.l.holdout, 1)
+			k.show()
 		}
 	}
-	k.waiters = append(k.waiters, p)
 	err := k.wait(c, &p.q, func() bool { return len(p.left) == 0 }, p.holders)
 	k.waiters = slices.DeleteFunc(k.waiters, func(o *tasksPeriod) bool { return o == p })
 	k.note(c.CPU(), EventGraceEnd, PeriodTasks, p.number, 0)

@@ -46,6 +46,7 @@ func (k *Kernel) StopMachine(c Caller, f func(Caller) error) error {
 	if _, err := c.InvokeSym("stop_begin", 0, uint64(s.left)); err != nil {
 		return err
 	}
+	// A kernel forbids preemption here: the stopper of this CPU would wait for those that are not awake yet.
 	for _, cpu := range k.online() {
 		cpu.stopped = true
 		k.wakeAll(c, &cpu.stopper)
