@@ -39,8 +39,8 @@ func (c *Core) freezeLoads(w []uint64, d ticks) []uint64 {
 	for i := range q.retired {
 		if c.pipes != nil {
 			bound = max(bound, d+ticks(i/c.pipes.width)*clock.PerCycle)
-		} else {
-			bound += c.leastIssue
+		} else if i > 0 {
+			bound += c.leastIssue // of the load before; a load waits for its entry and then for its slots
 		}
 		at := q.at + i
 		if at >= len(q.retired) {

@@ -108,7 +108,8 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 			cfg.Pipes[n] = append(cfg.Pipes[n], string(rune('a'+rng.IntN(12))))
 		}
 	}
-	for name, k := range cfg.Classes {
+	for _, name := range toyISA().Classes {
+		k := cfg.Classes[name]
 		k.Port, k.Unit, k.Ops = "", "", 1+rng.IntN(4)
 		for i := range rng.IntN(4) {
 			k.To[i] = []string{"alu", "load", "store", "branch"}[rng.IntN(4)]

@@ -261,7 +261,7 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 		c.commit(op, done, done, a)
 	}
 	c.ready[op.O1&regMask], c.ready[op.O2&regMask] = done, done
-	c.retire, c.dispatch = done, done
+	c.allDone(done)
 	c.ring[c.at&(cpus.MaxWindow-1)] = done
 	c.at++
 	if c.at >= c.rob {
@@ -326,8 +326,16 @@ func (c *Core) Drain(t ticks) {
 // drain is Drain of the models' state.
 func (c *Core) drain(t ticks) {
 	d := max(c.retire, c.dispatch, c.drained) + t
-	c.retire, c.dispatch = d, d
+	c.allDone(d)
 	c.moved, c.streams = false, false
+}
+
+// allDone has everything in flight be done at a time, and the cycle of that time retire as many as any other.
+func (c *Core) allDone(t ticks) {
+	c.retire, c.dispatch = t, t
+	if c.pipes != nil {
+		c.pipes.retired = 0
+	}
 }
 
 // forgetOperands drops delays and outcomes that no instruction was charged for.

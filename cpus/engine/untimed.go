@@ -47,7 +47,9 @@ func (c *Core) switchTiming() {
 		c.becomeTimed()
 	}
 	if q.nextEach > 0 && q.nextUntil > c.retire {
-		c.becomeUntimed()
+		if c.becomeUntimed(); c.retire >= q.until { // what was in flight has taken as long
+			c.becomeTimed()
+		}
 	}
 }
 
