@@ -91,12 +91,12 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 // freezeRing appends what the ring holds. The instruction that takes the place of entry i, counted from
 // the oldest, is the i+1st from now and cannot be dispatched before as many times the least issue.
 // Entries are in the order of time, and retire is the last: only the first few can be later. With groups an
-// entry is a group. The next one may be dispatched at once, and another each cycle. An entry that is no later than the one
-// before it lets the instruction be dispatched anyway is left out.
+// entry is a group. The next one is dispatched a cycle behind the last, which may be now, and another each cycle. An entry
+// that is no later than the one before it lets the instruction be dispatched anyway is left out.
 func (c *Core) freezeRing(w []uint64) []uint64 {
 	least, at, bound := c.leastIssue, c.at, c.dispatch
 	if c.grouped {
-		least, bound = clock.PerCycle, c.dispatch-clock.PerCycle
+		least, bound = clock.PerCycle, max(c.dispatch-clock.PerCycle, c.group.at)
 	}
 	n := min(int((c.retire-bound-1)/least), c.rob)
 	for i := range n {
