@@ -159,9 +159,12 @@ func TestBackwards(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, fn, _ := bench(t, name)
 			c := serve(t, run, false)
+			begin := c.monitor("cycles")
 			c.want(fmt.Sprintf("Z0,%x,4", fn.Entry), "OK")
 			c.want("vCont;c", "T05thread:.;swbreak:;")
 			first := c.monitor("cycles")
+			c.want("bs", "T05thread:.;") // nothing was looked at on the way
+			c.want("s", "T05thread:.;swbreak:;")
 			c.want("vCont;c", "T05thread:.;swbreak:;")
 			c.want(fmt.Sprintf("z0,%x,4", fn.Entry), "OK")
 			var seen []string
@@ -182,6 +185,9 @@ func TestBackwards(t *testing.T) {
 				t.Errorf("back at the first call: %s, want %s", got, first)
 			}
 			c.want("bc", "T05thread:1;replaylog:begin;")
+			if got := c.monitor("cycles"); got != begin {
+				t.Errorf("at the beginning: %s, want %s", got, begin)
+			}
 			c.want("bs", "T05thread:1;replaylog:begin;")
 		})
 	}
@@ -223,6 +229,54 @@ func TestReads(t *testing.T) {
 	require.NoError(t, <-c.over)
 }
 
+// unconnected returns a session that stands at the beginning and is asked without a connection, and a function of its guest.
+func unconnected(tb testing.TB) (*session, image.Func) {
+	tb.Helper()
+	run, fn, _ := bench(tb, "x86_64-2010")
+	s := &session{conn: protocol.New(&bytes.Buffer{}), player: &player{run: run, breaks: map[uint64]bool{}}, log: &bytes.Buffer{}}
+	require.NoError(tb, s.begin(false))
+	tb.Cleanup(s.player.kill)
+	return s, fn
+}
+
+// TestReplies holds replies that a session through a connection seldom sees: gdb interrupts once, reads its description in one
+// piece, writes beyond the last page and is told of a defect.
+func TestReplies(t *testing.T) {
+	s, fn := unconnected(t)
+	end := fn.Entry &^ (pageBytes - 1)
+	for mapped := true; mapped; _, mapped = s.player.inst.m.CPU(0).Translate(end) {
+		end += pageBytes
+	}
+	s.player.inst.wanted.Store(true)
+	for _, x := range [][2]string{
+		{"vCont;c", "T02thread:1;"},
+		{"qXfer:features:read:target.xml:0,ffff", "l" + describe(&s.player.inst.m.ISA().GDB)},
+		{fmt.Sprintf("M%x,8:0102030405060708", end-4), fmt.Sprintf("E.no memory at %#x", end)},
+		{"vCont;c", "T05thread:1;replaylog:end;"},
+	} {
+		if got, _ := s.answer([]byte(x[0])); got != x[1] {
+			t.Errorf("%s: %s, want %s", x[0], got, x[1])
+		}
+	}
+	broken := func(int, bool) (stop, error) { return stop{}, errDiffers }
+	if got, _ := s.resume(broken, 0, false); got != "E."+errDiffers.Error() {
+		t.Errorf("a run that fails: %s", got)
+	}
+}
+
+// TestTake holds that a state is not kept shortly after the beginning, and that others may ask afterwards.
+func TestTake(t *testing.T) {
+	run, _, _ := bench(t, "arm-2010")
+	c := Checkpoints{Every: clock.FromCycles(1e9)}
+	require.NoError(t, run(0, func(m *sim.Machine, _ func() (string, error)) func(error) {
+		require.NoError(t, c.Take(m))
+		return func(error) {}
+	}))
+	if !c.mu.TryLock() || len(c.list) > 0 {
+		t.Errorf("%d states, or the list is locked", len(c.list))
+	}
+}
+
 // FuzzPackets holds that a packet of any bytes gets a reply and is no end of the program. Packets that run the machine are
 // left out, since each of them runs it to its end.
 func FuzzPackets(f *testing.F) {
@@ -233,10 +287,7 @@ func FuzzPackets(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	run, _, _ := bench(f, "x86_64-2010")
-	s := &session{conn: protocol.New(&bytes.Buffer{}), player: &player{run: run, breaks: map[uint64]bool{}}, log: &bytes.Buffer{}}
-	require.NoError(f, s.begin(false))
-	f.Cleanup(s.player.kill)
+	s, _ := unconnected(f)
 	f.Fuzz(func(t *testing.T, p []byte) {
 		text := string(p)
 		if text == "bs" || text == "bc" || strings.HasPrefix(text, "vCont") || text != "" && strings.Contains("cCsS", text[:1]) {
