@@ -2,11 +2,19 @@ package keeping
 
 import (
 	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
+	"testing/iotest"
 
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
+	"kprobesim/machines"
+	"kprobesim/targets"
 )
 
 // Every piece is in one shard, whatever their number and order, and costs of shards differ by a piece at most.
@@ -112,6 +120,10 @@ func TestCosts(t *testing.T) {
 	}
 	out := t.TempDir()
 	require.NoError(t, here.Save(out))
+	above, below := require.Must(os.Stat(out))(t).Mode(), require.Must(os.Stat(filepath.Join(out, Folder)))(t).Mode()
+	if below != above&^0o022 {
+		t.Errorf("a folder with %v in one with %v", below, above)
+	}
 	again, err := LoadCosts(out)
 	if err != nil || again.rate("a/b/c").Seconds != 0.4 {
 		t.Errorf("read again: %v, %v", again.rate("a/b/c"), err)
@@ -120,6 +132,18 @@ func TestCosts(t *testing.T) {
 		if err := NewCosts(nil).read("x", []byte(bad)); err == nil {
 			t.Errorf("%q is read", bad)
 		}
+	}
+	p := &schema.Point{Target: &targets.Target{}, Machine: &machines.Machine{}}
+	here.add(p.Sort(), Cost{Points: 1, Work: 1, Memory: 5, Results: 1})
+	here.Measured([]*schema.Point{p, p}, 7, 10)
+	if k := here.rate(p.Sort()); k.Memory != 7 || k.Results != 11 {
+		t.Errorf("two points of 7 bytes of memory and 10 of files: %v", k)
+	}
+	if k := NewCosts(nil).rate("x"); k.Work != 1 || k.Memory != 32<<20 || k.Results != 4<<10 {
+		t.Errorf("where nothing is known: %v", k)
+	}
+	if _, err := scan(iotest.ErrReader(fs.ErrClosed), nil); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("a log that cannot be read: %v", err)
 	}
 	if !Shipped().Known() {
 		t.Error("the program brings no costs")

@@ -40,6 +40,9 @@ func TestLinuxKernel(t *testing.T) {
 		if got := filepath.Base(p.Points[0].Image.Name); got != want {
 			t.Errorf("%s: kernel %s, want %s", experiment, got, want)
 		}
+		if era := p.Points[0].Kernel.Era; era != linuxtest.Release {
+			t.Errorf("%s: the kernel is of %q, want %s", experiment, era, linuxtest.Release)
+		}
 		if l := p.Points[0].Linux; l.CPUs != 1 || l.Memory != 192<<20 || l.Date != 1_700_000_000 || l.Command != distro.Command(1) {
 			t.Errorf("%s: without settings the kernel gets %d CPUs, %d bytes, date %d and %q", experiment, l.CPUs, l.Memory, l.Date, l.Command)
 		}

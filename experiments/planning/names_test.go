@@ -1,6 +1,15 @@
 package planning
 
-import "testing"
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kprobesim/internal/doc"
+	"kprobesim/internal/require"
+	"kprobesim/kprobes"
+)
 
 // TestSortOf tells files apart, also a machine that only changes what another one says of itself.
 func TestSortOf(t *testing.T) {
@@ -15,5 +24,74 @@ func TestSortOf(t *testing.T) {
 		if got := SortOf("f.toml", []byte(text)); got != want {
 			t.Errorf("%q is a %s, want a %s", text, got, want)
 		}
+	}
+}
+
+// TestColumn holds that a swept number is shown in decimal digits, however it is written.
+func TestColumn(t *testing.T) {
+	one := axis{path: []string{"workload", "offset"}}
+	for _, text := range []string{"0x10", "1_000", "9_223_372_036_854_775_807"} {
+		one.values = append(one.values, require.Must(doc.ParseSetting("v="+text))(t).Value)
+	}
+	want := map[string]string{"0x10": "16", "1_000": "1000", "9_223_372_036_854_775_807": "9223372036854775807"}
+	if got := one.column(); got.Key != "workload.offset" || !maps.Equal(got.Cells, want) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestMet holds each feature that points may want against kernels with it and without.
+func TestMet(t *testing.T) {
+	for _, x := range []struct {
+		need needs
+		era  kprobes.Era
+		want bool
+	}{
+		{needs{}, kprobes.Era{Year: 2006}, true},
+		{needs{boost: true}, kprobes.Era{Boost: true}, true},
+		{needs{boost: true}, kprobes.Era{Boost: true, BoostsFew: true}, false},
+		{needs{boost: true}, kprobes.Era{Optimize: true}, false},
+		{needs{optimize: true}, kprobes.Era{Optimize: true}, true},
+		{needs{optimize: true}, kprobes.Era{Boost: true}, false},
+		{needs{jprobes: true}, kprobes.Era{Year: 2012}, true},
+		{needs{jprobes: true}, kprobes.Era{Year: 2020}, false},
+	} {
+		if got := x.need.met(x.era); got != x.want {
+			t.Errorf("%+v of a kernel with %+v: %t", x.need, x.era, got)
+		}
+	}
+}
+
+// TestHeaders finds headers beside the kernel or its folder, where all tools are.
+func TestHeaders(t *testing.T) {
+	root, tools := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", tools)
+	at := filepath.Join(root, "usr", "src", "linux-headers-1")
+	require.NoError(t, os.MkdirAll(at, 0o755))
+	for _, tool := range []string{"sh", "make", "gcc-12", "objcopy", "last"} {
+		for _, kernel := range []string{"vmlinuz", "boot/vmlinuz"} {
+			want := ""
+			if tool == "last" {
+				want = at
+			}
+			if got := Headers(filepath.Join(root, kernel), "1"); got != want {
+				t.Errorf("%s without %s: %q, want %q", kernel, tool, got, want)
+			}
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(tools, tool), nil, 0o755))
+	}
+	if got := Headers(filepath.Join(root, "vmlinuz"), "2"); got != "" {
+		t.Errorf("of another release: %q", got)
+	}
+}
+
+// TestExperimentKind reads the kind that a file names.
+func TestExperimentKind(t *testing.T) {
+	for name, want := range map[string]string{"linux-probes": "linux", "eras-i386-2005": ""} {
+		if got, err := NewLoader().ExperimentKind(name); err != nil || got != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if _, err := NewLoader().ExperimentKind("nothing"); err == nil {
+		t.Error("an experiment that is not there has a kind")
 	}
 }

@@ -1,11 +1,16 @@
 package running_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
 	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/defect"
 	"kprobesim/internal/require"
 )
 
@@ -13,9 +18,59 @@ func TestProgressCountsEveryPoint(t *testing.T) {
 	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
 	require.NoError(t, err)
 	var seen []int
-	r := &running.Runner{Measure: exptest.ToyMeasure, Workers: 2, Progress: func(done, total int, _ *running.Outcome) { seen = append(seen, done, total) }}
+	begun := 0
+	r := &running.Runner{
+		Measure: exptest.ToyMeasure, Workers: 2, Begun: func(*schema.Point) { begun++ },
+		Progress: func(done, total int, _ *running.Outcome) { seen = append(seen, done, total) },
+	}
 	r.Run(p)
-	if !slices.Equal(seen, []int{1, 2, 2, 2}) {
-		t.Errorf("progress was %v", seen)
+	if !slices.Equal(seen, []int{1, 2, 2, 2}) || begun != 2 {
+		t.Errorf("progress was %v of %d points", seen, begun)
+	}
+}
+
+// TestStopKeepsWhatRan ends a run while its first point is measured: that one keeps its outcome, and the other one was not begun.
+func TestStopKeepsWhatRan(t *testing.T) {
+	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
+	require.NoError(t, err)
+	stop := make(chan struct{})
+	r := &running.Runner{Measure: exptest.ToyMeasure, Workers: 1, Stop: stop, Begun: func(*schema.Point) { close(stop) }}
+	out := r.Run(p)
+	if out[0].Err != nil || out[0].Measurement == nil || !errors.Is(out[1].Err, running.ErrInterrupted) {
+		t.Errorf("%v, and behind the end %v", out[0].Err, out[1].Err)
+	}
+}
+
+// TestEnded tells points that were ended from points whose measurement failed.
+func TestEnded(t *testing.T) {
+	for err, want := range map[error]bool{
+		fmt.Errorf("k: %w", running.ErrInterrupted): true, fmt.Errorf("k: %w", running.ErrLimit): true,
+		defect.New("k", "text"): true, errors.New("no probe"): false,
+	} {
+		if got := running.Ended(err); got != want {
+			t.Errorf("%v: %t", err, got)
+		}
+	}
+}
+
+// TestFewProfiles holds that a run keeps the profiles of as many points as it joins, and measurements that failed as they are.
+func TestFewProfiles(t *testing.T) {
+	p := &schema.Plan{Points: make([]schema.Point, running.MostProfiles+2)}
+	p.Points[0].Further = true
+	has := &kinds.Measurement{Profile: []byte{1}}
+	few := running.FewProfiles(p, func(*schema.Point) (*kinds.Measurement, error) { return has, nil })
+	for i := range p.Points {
+		m, err := few(&p.Points[i])
+		if want := i <= running.MostProfiles; err != nil || (len(m.Profile) > 0) != want || m.Profile == nil {
+			t.Errorf("point %d: %d bytes, %v", i, len(m.Profile), err)
+		}
+	}
+	if len(has.Profile) != 1 {
+		t.Error("the measurement itself has changed")
+	}
+	lost := errors.New("lost")
+	failing := running.FewProfiles(p, func(*schema.Point) (*kinds.Measurement, error) { return nil, lost })
+	if _, err := failing(&p.Points[running.MostProfiles+1]); !errors.Is(err, lost) {
+		t.Errorf("a point that fails: %v", err)
 	}
 }
