@@ -1,11 +1,26 @@
 package image
 
 import (
+	"debug/dwarf"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"kprobesim/image/imagetest"
 )
+
+// TestImpossibleLines keeps lines that files can have: records of code are as long as the numbers allow, and no others.
+func TestImpossibleLines(t *testing.T) {
+	lr := &lineReader{im: loadGood(t), files: map[string]int32{}}
+	for line, want := range map[int]int{-1: 0, 0: 1, 1 << 30: 1, 1<<30 + 1: 0} {
+		lr.table.ranges = nil
+		lr.add(&dwarf.LineEntry{Address: imagetest.Base, File: &dwarf.LineFile{Name: "a.c"}, Line: line}, imagetest.Base+1, "/")
+		if len(lr.table.ranges) != want {
+			t.Errorf("line %d: %d ranges of code, want %d", line, len(lr.table.ranges), want)
+		}
+	}
+}
 
 func TestLayout(t *testing.T) {
 	im, err := Load("guest.elf", gccImage(t, "-gdwarf-5"))

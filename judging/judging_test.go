@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"kprobesim/cpus"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/native"
 	"kprobesim/internal/require"
@@ -84,6 +86,32 @@ func TestHostSurvivesFaults(t *testing.T) {
 	}
 	if _, err := h.Cycles([]byte{0x90}, []uint64{0}); err != native.ErrPage {
 		t.Errorf("page 0: %v; want %v", err, native.ErrPage)
+	}
+}
+
+// TestRelaxations holds that each limit which is taken away is none behind it.
+func TestRelaxations(t *testing.T) {
+	c := cpus.Config{
+		Events: map[string]clock.Ticks{}, Classes: map[string]cpus.Cost{"a": {Latency: 3, Latency2: 2, Issue: 4, Slots: 3, Occupancy: 5, Unit: "u"}},
+		Ports: map[string]clock.Ticks{"p": 3}, Pipes: map[string][]string{"q": {"p"}}, Width: 3, Window: 4, StoreBuffer: 5,
+		FrontEnd: cpus.FrontEnd{FetchBytes: 16, Decoders: 4, ComplexFirst: true},
+	}
+	c.BackEnd.On, c.BackEnd.Retire, c.BackEnd.StorePairs = true, 4, true
+	limits := []string{"store_forward", "modify_forward", "stack_forward", "store_commit", "load_use", "mispredict", "taken_branch", "split_line"}
+	for _, n := range limits {
+		c.Events[n] = 9
+	}
+	for _, r := range relaxations(&c) {
+		r.relax(&c)
+	}
+	for _, n := range limits {
+		if c.Events[n] != 0 {
+			t.Errorf("%s still costs %d", n, c.Events[n])
+		}
+	}
+	if got := c.Classes["a"]; got != (cpus.Cost{Issue: 1, Slots: 1}) || c.Ports["p"] != 1 || len(c.Pipes) > 0 ||
+		c.Width != cpus.MaxWidth || c.Window != cpus.MaxWindow || c.StoreBuffer != 1024 || c.BackEnd.Retire != 0 || c.BackEnd.StorePairs || c.FrontEnd.FetchBytes+c.FrontEnd.Decoders != 0 || c.FrontEnd.ComplexFirst {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -74,7 +74,14 @@ func TestMESI(t *testing.T) {
 }
 
 func states(d *Directory, line uint32) string {
-	return d.State(0, line).String() + d.State(1, line).String()
+	text := ""
+	for cpu := range 2 {
+		s := d.State(cpu, line)
+		if text += s.String(); d.Owns(cpu, line) != (s == Modified) {
+			text += "?"
+		}
+	}
+	return text
 }
 
 // into brings a line into states that can be.

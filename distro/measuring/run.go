@@ -102,7 +102,7 @@ type probe struct {
 	name string
 	file string // one whose lines have name, hits and perhaps misses; or one with a number
 	line bool   // it is one of lines
-	perf int    // the number of the event for debugging registers, from 1 on; 0 for others
+	perf bool   // it is the event of the debugging registers
 }
 
 // begin gives an order's commands, and a session that is ready for them.
@@ -152,7 +152,7 @@ func (l *Lab) setup(o *Order) (out []command, probes []probe, err error) {
 			return nil, nil, err
 		}
 		out = append(out, command{openEvent, attributes, "open a watchpoint"})
-		probes = append(probes, probe{name: "watchpoint", perf: 1})
+		probes = append(probes, probe{name: "watchpoint", perf: true})
 	}
 	return out, probes, nil
 }
@@ -210,7 +210,7 @@ func (l *Lab) address(w *Watchpoint) (uint64, error) {
 func (s *session) count(probes []probe) ([]Counted, error) {
 	var ask []command
 	for _, p := range probes {
-		if p.perf > 0 {
+		if p.perf {
 			ask = append(ask, command{readEvents, nil, "read the count of the watchpoint"})
 		} else {
 			ask = append(ask, show(p.file))
@@ -232,8 +232,8 @@ func (s *session) count(probes []probe) ([]Counted, error) {
 // read reads the answer to count.
 func (p *probe) read(b []byte) (Counted, error) {
 	c := Counted{Name: p.name}
-	if p.perf > 0 && len(b) >= 8*p.perf {
-		c.Hits = binary.LittleEndian.Uint64(b[8*(p.perf-1):])
+	if p.perf && len(b) >= 8 {
+		c.Hits = binary.LittleEndian.Uint64(b)
 		return c, nil
 	}
 	for _, f := range lines(b) {

@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/image"
 	"kprobesim/image/linux"
@@ -94,7 +96,7 @@ func TestCounts(t *testing.T) {
 		{probe{name: "b", line: true}, "  a  1  2\n  b  1200  3\n", Counted{"b", 1200, 3}},
 		{probe{name: "u", line: true}, "  /init u   77\n", Counted{"u", 77, 0}},
 		{probe{name: "m"}, "1201\n", Counted{"m", 1201, 0}},
-		{probe{name: "watchpoint", perf: 1}, "\x05\x01\x00\x00\x00\x00\x00\x00", Counted{"watchpoint", 0x105, 0}},
+		{probe{name: "watchpoint", perf: true}, "\x05\x01\x00\x00\x00\x00\x00\x00", Counted{"watchpoint", 0x105, 0}},
 	} {
 		if got, err := c.p.read([]byte(c.said)); err != nil || got != c.want {
 			t.Errorf("%q: %+v, %v", c.said, got, err)
@@ -126,6 +128,41 @@ func TestProgram(t *testing.T) {
 				t.Errorf("%d bits: %s is no return at %#x", bits, m, s.Value)
 			}
 		}
+	}
+}
+
+// TestSetup holds what is counted of an order with each sort of probe, and the numbers of loops.
+func TestSetup(t *testing.T) {
+	l := &Lab{program: require.Must(readProgram(64))(t)}
+	setup, probes, err := l.setup(&Order{
+		Events:     []string{"p:a getppid"},
+		Modules:    []Module{{Name: "one-more", Hits: "hits"}, {Name: "silent"}},
+		Watchpoint: &Watchpoint{Symbol: own + "watched_word"},
+	})
+	want := []probe{
+		{name: "a", file: kprobeProfile, line: true},
+		{name: "one-more", file: "/sys/module/one_more/parameters/hits"},
+		{name: "watchpoint", perf: true},
+	}
+	if err != nil || !slices.Equal(probes, want) || len(setup) != 6 {
+		t.Errorf("%d commands, %+v, %v", len(setup), probes, err)
+	}
+	for i, name := range workloads {
+		if n, err := numberOf(name); n != i || err != nil {
+			t.Errorf("loop %s is %d, %v", name, n, err)
+		}
+	}
+}
+
+// TestArmed holds that the first CPU's time is without interrupts, and the others' is that of interrupts alone.
+func TestArmed(t *testing.T) {
+	behind := make([]cpus.Counters, 3)
+	for i := range behind {
+		behind[i].Time[cpus.NoException][0], behind[i].Time[cpus.Interrupted][1] = 1000, 7
+		behind[i].Exceptions[firstInterrupt-1], behind[i].Exceptions[firstInterrupt] = 5, 2
+	}
+	if got := armed(make([]cpus.Counters, 3), behind); *got != (Arming{Ticks: 1000, Interrupted: 14, Interrupts: 4}) {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -163,7 +200,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		_, _ = decode(b, []command{show("/a"), show("/b")})
 		_, _ = listed(b), loaded(b)
-		for _, p := range []probe{{name: "a", line: true}, {name: "a"}, {name: "a", perf: 2}} {
+		for _, p := range []probe{{name: "a", line: true}, {name: "a"}, {name: "a", perf: true}} {
 			_, _ = p.read(b)
 		}
 	})

@@ -21,6 +21,30 @@ func sameTables(t *testing.T, file string, k *Kernel) {
 	}
 }
 
+// TestRelative follows a branch forwards and backwards, and nothing else.
+func TestRelative(t *testing.T) {
+	code := []byte{0xe8, 0x10, 1, 0, 0, 0xe9, 0xf6, 0xff, 0xff, 0xff}
+	k, err := Read("kernel", linuxtest.Kernel{Bits: 64, Code: code}.ELF())
+	require.NoError(t, err)
+	at, _, _ := k.Image.Section(".text")
+	s := newSearcher(k.Image)
+	for _, x := range []struct {
+		at      uint64
+		opcodes string
+		want    uint64
+	}{
+		{at, "\xe8\xe9", at + 0x115},
+		{at + 5, "\xe8\xe9", at},
+		{at + 5, "\xe8", 0},
+		{at + 1, "\xe8\xe9", 0},
+		{1, "\xe8\xe9", 0},
+	} {
+		if got := s.relative(x.at, x.opcodes); got != x.want {
+			t.Errorf("%#x with %x: %#x, want %#x", x.at, x.opcodes, got, x.want)
+		}
+	}
+}
+
 // TestWordAt reads words of a kernel's width, and zero where it has none.
 func TestWordAt(t *testing.T) {
 	for bits, want := range map[int]uint64{32: 0x55667788, 64: 0x1122334455667788} {

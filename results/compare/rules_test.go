@@ -28,6 +28,7 @@ func TestRules(t *testing.T) {
 		{"percent", "[[thresholds]]\nmetric = \"cycles_per_hit\"\npercent = 2", allowed, Moved, ""},
 		{"too little", "[[thresholds]]\npercent = 1.99", Moved, Moved, ""},
 		{"amount", "[[thresholds]]\namount = 10", allowed, allowed, ""},
+		{"less than one", "[[thresholds]]\npercent = 0.5\namount = 10", allowed, allowed, ""},
 		{"other metric", "[[thresholds]]\nmetric = \"us_*\"\namount = 10", Moved, Moved, ""},
 		{"waived", "[[waivers]]\nprobe = \"o\"\nreason = \"known\"\nexpires = \"2026-03-01\"", Moved, waived, ""},
 		{"expired", "[[waivers]]\nprobe = \"o\"\nreason = \"known\"\nexpires = \"2026-02-28\"", Moved, Moved, "expired on 2026-02-28: known"},

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg"
+
 	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/resultstest"
@@ -18,6 +20,20 @@ import (
 type page struct {
 	name string
 	Figure
+}
+
+// TestTornadoColumns gives each panel twice the width of the longest name, and a gap between panels.
+func TestTornadoColumns(t *testing.T) {
+	sample := sampleTornado()
+	sample.Columns = 5
+	sample.Panels = slices.Repeat(sample.Panels[:1], 4)
+	_, _, _, names := sample.extent()
+	for n, want := range []int{1, 1, 2, 3, 4, 4} {
+		width := vg.Length(n)*(2*names+panelGap) - panelGap + 1
+		if got := sample.columns(width); got != want {
+			t.Errorf("%.0f pt: %d panels beside each other, want %d", float64(width), got, want)
+		}
+	}
 }
 
 // oddPages are legal and unusual figures: one bar, nothing to show, long texts, as many lines as there are styles.

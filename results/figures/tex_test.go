@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/vgtex"
 
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
@@ -66,6 +70,18 @@ func TestLengthsAreRounded(t *testing.T) {
 		if got := string(roundLengths([]byte(text))); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// TestEscapedTextKeepsItsMiddle holds that what is written out for TeX takes no place.
+func TestEscapedTextKeepsItsMiddle(t *testing.T) {
+	canvas := vgtex.New(100, 100)
+	face := typeStyle(valueSize).Handler.Cache().Lookup(typeStyle(valueSize).Font, valueSize)
+	texText{canvas}.FillString(face, vg.Point{X: 10, Y: 20}, "a_b%c")
+	var b strings.Builder
+	require.Must(canvas.WriteTo(&b))(t)
+	if at := fmt.Sprintf("at={\\pgfpoint{%gpt}{20pt}}", 10+face.Width("a_b%c")/2); !strings.Contains(b.String(), at) {
+		t.Errorf("not %s:\n%s", at, b.String())
 	}
 }
 

@@ -100,9 +100,11 @@ func TestOverridesDiffer(t *testing.T) {
 	row := func(probe, set string) string {
 		return "e,m,i,2010,1,1," + probe + ",c,cycles,5,simulated," + set + "\n"
 	}
-	for _, rows := range []string{row("k", "a=1") + row("b", "a=2"), row("k", "a=%zz"), row("k", "a=%61")} {
-		if _, err := ReadCSV("x", strings.NewReader(head+rows)); err == nil {
-			t.Errorf("taken:\n%s", rows)
+	for rows, want := range map[string]string{
+		row("k", "a=1") + row("b", "a=2"): "x:3: ", row("k", "a=%zz"): `x:2: settings "a=%zz"`, row("k", "a=%61"): "x:2: ",
+	} {
+		if _, err := ReadCSV("x", strings.NewReader(head+rows)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s:\n%s", err, want, rows)
 		}
 	}
 }
