@@ -12,6 +12,7 @@ import (
 	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/compare"
+	"kprobesim/results/figures"
 	"kprobesim/results/outdir"
 )
 
@@ -42,6 +43,35 @@ func judged(t *testing.T, repeats string, records ...results.Record) *Report {
 func record(t *testing.T, probe, metric, number string, role results.Role) results.Record {
 	t.Helper()
 	return results.Record{Point: results.Point{Probe: probe}, Metric: metric, Value: value(t, number), Role: role}
+}
+
+// Each role that times of hits have is named once, and no other.
+func TestRoles(t *testing.T) {
+	r := judged(t, "", record(t, "a", results.MetricCycles, "5", results.Simulated), record(t, "b", results.MetricMicros, "5", results.Fitted),
+		record(t, "c", results.MetricCycles, "5", results.Simulated), record(t, "d", results.MetricError, "5", results.Measured))
+	k := &Kept{Set: r.Set, Means: r.Means}
+	if got := k.roles(); !slices.Equal(got, []string{string(results.Simulated), string(results.Fitted)}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Repeats that are beyond all numbers are an error of the report.
+func TestDoubtsOverflow(t *testing.T) {
+	w := &recorder{}
+	w.doubts(value(t, "1"), &schema.Published{Micros: value(t, "4000000000000"), Repeats: schema.Repeats{Percent: value(t, "1000000000")}})
+	if w.err == nil || !strings.HasPrefix(w.err.Error(), results.MetricRepeats) {
+		t.Error(w.err)
+	}
+}
+
+// Watchpoints that cost nothing have no bar.
+func TestIdleWatchpoints(t *testing.T) {
+	r := judged(t, "", record(t, "idle", results.MetricCycles, "0.9", results.Simulated), record(t, "hit", results.MetricCycles, "1", results.Simulated))
+	f, err := drawWatchpoints(r.Set)
+	require.NoError(t, err)
+	if got := f.(*figures.Bars).Groups; !slices.Equal(got, []string{"hit"}) {
+		t.Errorf("bars of %q", got)
+	}
 }
 
 // What rounding and repeats leave of an error is named for each prediction that has such a rest, and for no fitted figure. A
