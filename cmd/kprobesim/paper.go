@@ -215,7 +215,8 @@ func hostText() string {
 	}
 	load := ""
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
-		load = ", at a load of " + strings.Fields(string(b) + " ?")[0] // of other work, which takes time from the commands
+		minute, _, _ := strings.Cut(string(b), " ")
+		load = ", at a load of " + minute // of other work, which takes time from the commands
 	}
 	return fmt.Sprintf("%s, %d cores, %s%s", name, runtime.NumCPU(), runtime.Version(), load)
 }

@@ -2,16 +2,23 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"kprobesim/experiments/explaining"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
+	"kprobesim/judging/describing"
 	"kprobesim/machines"
 	"kprobesim/results/outdir"
 	"kprobesim/targets"
@@ -142,6 +149,83 @@ func TestSignsOfLife(t *testing.T) {
 	p.alive()
 	if want := "slow: 1 of 2: a ok\nslow: 1 of 2 points, measuring b for 15s, about 25s left of all experiments\n"; said.String() != want {
 		t.Errorf("said\n%swant\n%s", said.String(), want)
+	}
+}
+
+// TestSparse names every tenth of many points, and each one that fails.
+func TestSparse(t *testing.T) {
+	var said bytes.Buffer
+	p := newProgress(&locked{w: &said}, "many")
+	for n := 1; n <= 25; n++ {
+		o := outcome(bare("a", "x", 1))
+		if n == 4 {
+			o.Err = errors.New("text")
+		}
+		p.sparse(n, 25, o)
+	}
+	want := ""
+	for _, n := range []int{3, 4, 5, 8, 10, 13, 15, 18, 20, 23, 25} {
+		want += fmt.Sprintf("many: %d of 25: a %s\n", n, map[bool]string{true: "failed", false: "ok"}[n == 4])
+	}
+	if said.String() != want {
+		t.Errorf("said\n%swant\n%s", said.String(), want)
+	}
+}
+
+// TestPrintHost prints the numbers that differ, and counts the others.
+func TestPrintHost(t *testing.T) {
+	var out bytes.Buffer
+	d := &describing.Describer{Rows: []describing.Row{{Key: "window", Loop: "alu", Before: "96", Now: "512", Measured: 2.5}, {Key: "width", Loop: "nop", Before: "4", Now: "4"}}, Open: []string{"ports"}}
+	newApp(&out, &out).printHost(d, "xeon-e5410")
+	want := []string{"xeon-e5410 this host", "window 96 512 alu: 2.50 cycles", "1 numbers differ, 1 loops agree", "open: ports"}
+	for i, line := range slices.Collect(strings.Lines(out.String())) {
+		if i >= len(want) || strings.Join(strings.Fields(line), " ") != want[i] {
+			t.Errorf("line %d: %q", i, line)
+		}
+	}
+	if a := newApp(&out, &out); require.Must(a.family(nil, "", "xeon-e5410"))(t).Get("isa") == nil {
+		t.Error("the description to compare with is no base")
+	}
+	for _, base := range []string{"xeon", "./nothing.toml"} {
+		if _, err := newApp(&out, &out).family(nil, base, "xeon-e5410"); err == nil {
+			t.Errorf("base %s is taken", base)
+		}
+	}
+}
+
+// TestPrintOwn prints verdicts, or a table of all that agree, and fails where the kernel says otherwise.
+func TestPrintOwn(t *testing.T) {
+	verdicts := []explaining.Verdict{{Place: "a+0x0", Instruction: "ret", Rule: "odd", Errno: 22, Why: "it is odd"}, {Place: "b+0x0", Rule: "odd", Errno: 22, Why: "it is odd"}}
+	for _, x := range []struct {
+		all     bool
+		answers []explaining.Answer
+		want    string
+		not     string
+		fails   bool
+	}{
+		{false, nil, "a+0x0  ret\n", "places", false},
+		{false, []explaining.Answer{{Errno: 22}, {Errno: 22}}, "2 places, the kernel agrees on 2\n", "otherwise", false},
+		{true, []explaining.Answer{{Errno: 22}, {Errno: 1}}, "the kernel says otherwise: error 1\n", "ret\n    no probe", true},
+		{true, nil, "odd", "  \n    no probe", false},
+	} {
+		var out bytes.Buffer
+		err := newApp(&out, &out).printOwn(&explainOptions{all: x.all}, slices.Clone(verdicts), x.answers)
+		if !strings.Contains(out.String(), x.want) || strings.Contains(out.String(), x.not) || (err != nil) != x.fails {
+			t.Errorf("all %t, %v: %v, want %q and not %q:\n%s", x.all, x.answers, err, x.want, x.not, out.String())
+		}
+	}
+}
+
+// TestLimits wants the option that bounds a guest at each command that runs one.
+func TestLimits(t *testing.T) {
+	for name, flag := range map[string]string{
+		"boot": hostLimit, "explain": hostLimit, "measure": hostLimit, "module run": pointLimit, "check": pointLimit,
+		"run": pointLimit, "calibrate": pointLimit, "sensitivity": pointLimit,
+	} {
+		c, _, err := newApp(io.Discard, io.Discard).root().Find(strings.Fields(name))
+		if err != nil || c.Flags().Lookup(flag) == nil {
+			t.Errorf("%s has no --%s: %v", name, flag, err)
+		}
 	}
 }
 
