@@ -26,11 +26,12 @@ const (
 	vecGP    = 13
 	vecPF    = 14
 	vecAC    = 17
+	vecXF    = 19 // of SSE
 )
 
 var vectorNames = [32]string{
 	vecDE: "#DE", vecDB: "#DB", vecNM: "NMI", vecBP: "#BP", vecOF: "#OF", vecBR: "#BR", vecUD: "#UD", vecNMx87: "#NM",
-	vecDF: "#DF", vecTS: "#TS", vecNP: "#NP", vecSS: "#SS", vecGP: "#GP", vecPF: "#PF", vecAC: "#AC",
+	vecDF: "#DF", vecTS: "#TS", vecNP: "#NP", vecSS: "#SS", vecGP: "#GP", vecPF: "#PF", vecAC: "#AC", vecXF: "#XF",
 }
 
 // exceptionNames names every vector.

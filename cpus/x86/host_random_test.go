@@ -26,7 +26,7 @@ func apart(x x86asm.Inst) bool {
 	name := x.Op.String()
 	for _, p := range []string{
 		"SYS", "INT", "LAR", "LSL", "VER", "LCALL", "LJMP", "LRET", "IRET", "RDTSC", "RDPMC", "CPUID", "SGDT", "SIDT", "SLDT", "STR", "SMSW",
-		"FX", "LDS", "LES", "LFS", "LGS", "LSS", "XGET",
+		"FX", "RCP", "RSQRT", "LDS", "LES", "LFS", "LGS", "LSS", "XGET",
 		"POPF", // sets ID, which a tracer cannot set back
 	} {
 		if strings.HasPrefix(name, p) && !strings.HasPrefix(name, "INTO") {
@@ -250,7 +250,7 @@ func (h *stepped) isolate() error {
 			return fmt.Errorf("a segment of the traced program cannot be set: %w", err)
 		}
 	}
-	unmap := &stepState{rip: traceeCode, flags: 0x202, mem: make([]byte, stepBytes)}
+	unmap := &stepState{rip: traceeCode, flags: 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset}
 	unmap.regs[rax], unmap.regs[rbx], unmap.regs[rcx] = 91, stepEnds, 0xffffe000-stepEnds
 	out, err := h.step([]byte{0xcd, 0x80}, unmap)
 	if err == nil && out.regs[rax] != 0 {
@@ -323,7 +323,7 @@ func (h *stepped) step(code []byte, from *stepState) (*stepState, error) {
 		at := fxVectors + 16*i
 		out.xmm[i] = vec{binary.LittleEndian.Uint64(fx[at:]), binary.LittleEndian.Uint64(fx[at+8:])}
 	}
-	out.rip, out.flags = regs.Rip, regs.Eflags
+	out.rip, out.flags, out.mxcsr = regs.Rip, regs.Eflags, binary.LittleEndian.Uint32(fx[24:])
 	if out.signal == sys.SIGSEGV {
 		var info [16]uint64
 		if err := h.ptrace(getSigInfo, 0, unsafe.Pointer(&info)); err != nil {
@@ -362,7 +362,7 @@ func (h *stepped) prepare(code []byte, from *stepState) error {
 	}
 	var fx [fxImage]byte
 	binary.LittleEndian.PutUint16(fx[:], fcwReset)
-	binary.LittleEndian.PutUint32(fx[24:], mxcsrReset)
+	binary.LittleEndian.PutUint32(fx[24:], from.mxcsr)
 	for i, v := range from.xmm {
 		at := fxVectors + 16*i
 		binary.LittleEndian.PutUint64(fx[at:], v[0])

@@ -220,15 +220,15 @@ func (p *process) call(n, a, b, d uint64) uint64 {
 	return noSuchCall
 }
 
-// TestRefusedProgram holds that a program whose library would compute with floating point stops at the
-// instruction, and with its name.
+// TestRefusedProgram holds that a program whose library would use a later extension stops at the instruction, and with its
+// name.
 func TestRefusedProgram(t *testing.T) {
-	w, c := start(t, 0xf2, 0x0f, 0x58, 0xc1) // addsd %xmm1,%xmm0
+	w, c := start(t, 0x66, 0x0f, 0x38, 0x40, 0xc1) // pmulld %xmm1,%xmm0
 	c.cr4 |= cr4OSFXSR
-	if tr := w.trapped(c); tr.vector != vecUD || !strings.Contains(c.Counts.LastUnknown, "ADDSD") {
+	if tr := w.trapped(c); tr.vector != vecUD || !strings.Contains(c.Counts.LastUnknown, "PMULLD") {
 		t.Errorf("%+v, %q", tr, c.Counts.LastUnknown)
 	}
-	if got := c.Refusals(); len(got) != 1 || got[0].Name != "ADDSD" || got[0].PC != testCode || got[0].Count != 1 {
+	if got := c.Refusals(); len(got) != 1 || got[0].Name != "PMULLD" || got[0].PC != testCode || got[0].Count != 1 {
 		t.Errorf("refused %+v", got)
 	}
 }

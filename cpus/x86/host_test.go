@@ -42,6 +42,7 @@ var groups = []struct {
 	{"selectors", buildSelectors},
 	{"prefixes", buildPrefixes},
 	{"vectors", buildVectors},
+	{"floats", buildFloats},
 }
 
 // hostPatience is how long a program of vectors may take, which takes less than a second when idle.
@@ -257,7 +258,7 @@ type userSim struct {
 
 // signals are those by which Linux reports an exception.
 var signals = map[uint64]uint64{
-	vecDE: 8, vecDB: 5, vecBP: 5, vecOF: 11, vecBR: 11, vecUD: 4, vecNP: 7, vecSS: 7, vecGP: 11, vecPF: 11, vecAC: 7,
+	vecDE: 8, vecDB: 5, vecBP: 5, vecOF: 11, vecBR: 11, vecUD: 4, vecNP: 7, vecSS: 7, vecGP: 11, vecPF: 11, vecAC: 7, vecXF: 8,
 }
 
 // endOfForm is the vector by which the simulated program says that a form is done.
@@ -274,7 +275,7 @@ func newUserSim(t *testing.T, a abi, text []byte, save uint64) *userSim {
 	w.gates(func(v int) (uint64, uint8) { return save + 1 + uint64(v), 0 })
 	w.bus.Native = [2]uint64{save, save + 1 + 32}
 	c := w.cpu()
-	c.cr4 |= cr4OSFXSR
+	c.cr4 |= cr4OSFXSR | cr4OSXMMEXCPT
 	return &userSim{CPU: c, mem: w, save: save}
 }
 

@@ -266,49 +266,58 @@ func vectorOp(f func(a, b vec) vec) row {
 
 // vectorRow is vectorOp with the immediate. A shift by an immediate has it in place of its second operand.
 func vectorRow(f func(a, b vec, imm uint64) vec) row {
-	return row{class: clVector, io: ioReadDst, bind: func(d *decoder, r *row) bool {
+	return vectorForm(16, ioReadDst, func(_ *CPU, a, b vec, imm uint64) (vec, bool) { return f(a, b, imm), true })
+}
+
+// vectorFunc gives the new value of the first operand. ok is false when an exception is pending.
+type vectorFunc func(c *CPU, a, b vec, imm uint64) (v vec, ok bool)
+
+// vectorForm makes the row of an operation on two operands that sets the first. The second has n bytes in memory.
+func vectorForm(n int, io uint16, f vectorFunc) row {
+	return row{class: clVector, io: io, bind: func(d *decoder, r *row) bool {
 		dst, ok := xmmOf(d.x.Args[0])
-		if !ok {
-			return false
-		}
 		if d.in.dst = rXMM + dst; onlyShuffles(d.x.Op) {
 			r.io = 0
 		}
-		imm, second := uint64(0), vec{}
-		for _, a := range d.x.Args[1:] {
-			if v, ok := a.(x86asm.Imm); ok {
-				imm, second = uint64(v)&0xff, vec{uint64(v) & 0xff}
+		imm, _ := d.x.Args[2].(x86asm.Imm)
+		second, known := d.vectorSource(d.x.Args[1], n)
+		d.exec = func(c *CPU, in *inst) {
+			if !c.sseReady() {
+				return
+			}
+			b, ok := second(c, in)
+			if !ok {
+				return
+			}
+			if v, ok := f(c, c.fpu.xmm[dst], b, uint64(imm)&0xff); ok {
+				c.fpu.xmm[dst] = v
 			}
 		}
-		switch a := d.x.Args[1].(type) {
-		case x86asm.Mem:
-			d.exec = func(c *CPU, in *inst) {
-				if !c.sseReady() {
-					return
-				}
-				if b, ok := c.loadVec(c.ea(in), true); ok {
-					c.fpu.xmm[dst] = f(c.fpu.xmm[dst], b, imm)
-				}
-			}
-			d.op.Flags |= engine.Loads | engine.Ends // two loads
-			return d.memory(a)
-		case x86asm.Imm:
-			d.exec = func(c *CPU, _ *inst) {
-				if c.sseReady() {
-					c.fpu.xmm[dst] = f(c.fpu.xmm[dst], second, imm)
-				}
-			}
-			return true
-		}
-		from, ok := xmmOf(d.x.Args[1])
-		d.in.src = rXMM + from
-		d.exec = func(c *CPU, _ *inst) {
-			if c.sseReady() {
-				c.fpu.xmm[dst] = f(c.fpu.xmm[dst], c.fpu.xmm[from], imm)
-			}
-		}
-		return ok
+		return ok && known
 	}}
+}
+
+// vectorSource binds the second operand of a vector instruction: n bytes in memory, of which 16 must be aligned and take
+// two loads, a register of either kind, or an immediate.
+func (d *decoder) vectorSource(a x86asm.Arg, n int) (fetch func(c *CPU, in *inst) (vec, bool), ok bool) {
+	switch a := a.(type) {
+	case x86asm.Mem:
+		m := movement{n: n, aligned: n == 16}
+		d.op.Flags |= engine.Loads | m.ends()
+		return func(c *CPU, in *inst) (vec, bool) { return c.loadPart(c.ea(in), m) }, d.memory(a)
+	case x86asm.Imm:
+		v := vec{uint64(a) & 0xff}
+		return func(*CPU, *inst) (vec, bool) { return v, true }, true
+	case x86asm.Reg:
+		if from, ok := xmmOf(a); ok {
+			d.in.src = rXMM + from
+			return func(c *CPU, _ *inst) (vec, bool) { return c.fpu.xmm[from], true }, true
+		}
+		from, _, ok := register(a)
+		d.in.src = from
+		return func(c *CPU, _ *inst) (vec, bool) { return vec{c.R[from&63]}, true }, ok
+	}
+	return nil, false
 }
 
 // onlyShuffles reports an operation that does not look at its first operand.
@@ -462,18 +471,30 @@ func halves(f func(a, b vec) vec) row { return vectorOp(f) }
 
 // toGeneral makes the row of an instruction that takes bits of a vector into a general register.
 func toGeneral(f func(v vec, imm uint64) uint64) row {
+	return generalForm(16, func(_ *CPU, v vec, imm uint64, _ int) (uint64, bool) { return f(v, imm), true })
+}
+
+// generalForm makes the row of an instruction that sets a general register, of size bits, by a vector.
+func generalForm(n int, f func(c *CPU, v vec, imm uint64, size int) (r uint64, ok bool)) row {
 	return row{class: clVector, bind: func(d *decoder, _ *row) bool {
 		r, isReg := d.x.Args[0].(x86asm.Reg)
-		from, ok := xmmOf(d.x.Args[1])
-		n, _, general := register(r)
+		dst, bytes, general := register(r)
+		d.in.dst = dst
 		imm, _ := d.x.Args[2].(x86asm.Imm)
-		d.in.dst, d.in.src = n, rXMM+from
-		d.exec = func(c *CPU, _ *inst) {
-			if c.sseReady() {
-				c.R[n&63] = f(c.fpu.xmm[from], uint64(imm))
+		second, known := d.vectorSource(d.x.Args[1], n)
+		d.exec = func(c *CPU, in *inst) {
+			if !c.sseReady() {
+				return
+			}
+			v, ok := second(c, in)
+			if !ok {
+				return
+			}
+			if r, ok := f(c, v, uint64(imm), 8*bytes); ok {
+				c.R[dst&63] = r
 			}
 		}
-		return ok && isReg && general
+		return isReg && general && known
 	}}
 }
 

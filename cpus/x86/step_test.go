@@ -32,6 +32,7 @@ type stepState struct {
 	rip    uint64
 	flags  uint64
 	xmm    [16]vec
+	mxcsr  uint32
 	mem    []byte
 	signal sys.Signal // SIGTRAP behind an instruction that completed
 	addr   uint64     // of a page fault
@@ -42,7 +43,7 @@ func (s *stepState) midway(from *stepState) bool { return s.signal == sys.SIGTRA
 
 // drawStep draws registers that point into the data more often than not.
 func drawStep(rng *rand.Rand, bits int) *stepState {
-	s := &stepState{rip: traceeCode, flags: rng.Uint64()&(arith|flagDF|flagRF) | 0x202, mem: make([]byte, stepBytes)}
+	s := &stepState{rip: traceeCode, flags: rng.Uint64()&(arith|flagDF|flagRF) | 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset}
 	for i := range s.regs {
 		switch rng.IntN(16) {
 		case 0, 1:
@@ -99,6 +100,9 @@ func stepDifference(want, got *stepState, undefined uint64) string {
 	if x := (want.flags ^ got.flags) & (arith | flagDF | flagRF) &^ undefined; x != 0 {
 		s = append(s, fmt.Sprintf("  flags: host %#x, simulator %#x", want.flags, got.flags))
 	}
+	if want.mxcsr != got.mxcsr {
+		s = append(s, fmt.Sprintf("  mxcsr: host %#x, simulator %#x", want.mxcsr, got.mxcsr))
+	}
 	for i := range want.xmm {
 		if want.xmm[i] != got.xmm[i] {
 			s = append(s, fmt.Sprintf("  xmm%d: host %#x, simulator %#x", i, want.xmm[i], got.xmm[i]))
@@ -152,7 +156,7 @@ func newStepSim(t *testing.T, bits int) *stepSim {
 	}
 	w.bus.Native = [2]uint64{stepEnds, stepEnds + 64}
 	c := w.cpu()
-	c.cr4 |= cr4OSFXSR
+	c.cr4 |= cr4OSFXSR | cr4OSXMMEXCPT
 	return &stepSim{w, c, bits}
 }
 
@@ -195,7 +199,7 @@ func (s *stepSim) start(code []byte, from *stepState, flags uint64) {
 	s.w.mem.Write(stepPhys+traceeCode-traceeText, code)
 	c.R = [engine.Registers]uint64{}
 	copy(c.R[:], from.regs[:])
-	c.fpu = fpu{control: fcwReset, mxcsr: mxcsrReset, xmm: from.xmm}
+	c.fpu = fpu{control: fcwReset, mxcsr: from.mxcsr, xmm: from.xmm}
 	c.setFlags(from.flags|flags, ^uint64(0))
 	c.R[rRIP], c.Counts.Unmodelled, c.Halted = from.rip, 0, false
 }
@@ -213,7 +217,7 @@ func (s *stepSim) outcome() *stepState {
 	if vec == vecPF {
 		out.addr = c.cr2
 	}
-	out.xmm = c.fpu.xmm
+	out.xmm, out.mxcsr = c.fpu.xmm, c.fpu.mxcsr
 	copy(out.mem, s.w.mem.Bytes(stepPhys+traceeData-traceeText, stepBytes))
 	return out
 }

@@ -19,7 +19,7 @@ import (
 var rows = encoding.Union(
 	dataTransfer, binaryArithmetic, decimalArithmetic, logical, shiftAndRotate, bitAndByte,
 	conditional(), controlTransfer, stringInstructions, enterAndLeave, flagControl, farPointers, miscellaneous,
-	cacheControl, system, floatingControl, floatingNumbers, ports, vectors(),
+	cacheControl, system, floatingControl, floatingNumbers, ports, vectors(), floatRows(),
 )
 
 // ioArith holds what most arithmetic has in common.

@@ -186,11 +186,11 @@ func x87Load(read func(c *CPU, at uint64, n int) (*big.Float, bool)) row {
 	}}
 }
 
-// operation computes z = x op y.
-type operation func(z, x, y *big.Float) *big.Float
+// bigOperation computes z = x op y.
+type bigOperation func(z, x, y *big.Float) *big.Float
 
 // reversed exchanges the operands.
-func reversed(f operation) operation {
+func reversed(f bigOperation) bigOperation {
 	return func(z, x, y *big.Float) *big.Float { return f(z, y, x) }
 }
 
@@ -203,7 +203,7 @@ func quotient(z, x, y *big.Float) *big.Float {
 }
 
 // x87Arithmetic binds an operation of the first register with memory, or of two registers of which one is the first.
-func x87Arithmetic(f operation, pops bool) row {
+func x87Arithmetic(f bigOperation, pops bool) row {
 	return row{class: clX87Control, flags: engine.Ends, bind: func(d *decoder, _ *row) bool {
 		if m, ok := d.x.Args[0].(x86asm.Mem); ok {
 			n := d.x.MemBytes
@@ -245,7 +245,7 @@ func stackPair(d *decoder) (dst, src uint8, ok bool) {
 }
 
 // compute sets register i to its value and y through f; false leaves everything as it was.
-func (f *fpu) compute(op operation, i uint8, y *big.Float) bool {
+func (f *fpu) compute(op bigOperation, i uint8, y *big.Float) bool {
 	x, ok := unpackX87(f.st[i])
 	if !ok || y == nil || !f.filled(uint16(i)) {
 		return false
