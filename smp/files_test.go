@@ -1,0 +1,63 @@
+package smp
+
+import "testing"
+
+// TestFileCalls has a user task make calls on files, and holds what they return against the numbers of errors of Linux.
+func TestFileCalls(t *testing.T) {
+	run(t, "x86_64-2010", Options{CPUs: 1, Tick: true}, func(b *board) {
+		wrote := ""
+		b.k.AddFile(VirtualFile{
+			Path:  "/f",
+			Read:  func(Caller) (string, error) { return "hello", nil },
+			Write: func(_ Caller, s string) error { wrote += s; return nil },
+		})
+		b.k.AddFile(VirtualFile{Path: "/readonly", Read: func(Caller) (string, error) { return "", nil }})
+		l := value(b.k.layoutOfFiles())(b)
+		call, text, kernel := b.at("user_file_call"), b.at("user_file_text"), b.at("init_task")
+		for i, x := range []struct {
+			op, fd, buf, n uint64
+			path           string
+			want           int32
+		}{
+			{l.open, 0, text, 0, "/f", 0},
+			{l.open, 0, text, 0, "/readonly", 1},
+			{l.open, 0, text, 0, "/nothing", -2},
+			{l.open, 0, kernel, 0, "/f", -14},
+			{l.write, 0, text, 2, "abc", 2},
+			{l.write, 0, kernel, 2, "abc", -14},
+			{l.write, 1, text, 2, "abc", -13},
+			{l.write, 2, text, 2, "abc", -9},
+			{l.read, 0, text, 3, "", 3},
+			{l.read, 0, text, 3, "", 2},
+			{l.read, 0, text, 3, "", 0},
+			{l.read, 0, text, maxTransfer + 1, "", -22},
+			{l.shut + 1, 0, text, 0, "", -22},
+			{l.shut, 0, 0, 0, "", 0},
+			{l.shut, 0, 0, 0, "", -9},
+			{l.open, 0, text, 0, "/readonly", 0}, // the lowest number that is free
+		} {
+			b.do(b.m.WriteBytes(text, append([]byte(x.path), 0)))
+			for f, v := range map[int]uint64{0: x.op, 1: x.fd, 2: x.buf, 3: x.n} {
+				b.do(b.m.Store(call+uint64(8*f), 8, v))
+			}
+			if got := b.exit(b.user(onCPU(0, "user_calls_file", call))); got != x.want {
+				t.Errorf("call %d returns %d, want %d", i, got, x.want)
+			}
+		}
+		if got := b.exit(b.user(onCPU(0, "user_calls_file", kernel))); got != -14 {
+			t.Errorf("a call whose arguments are the kernel's returns %d", got)
+		}
+		if wrote != "ab" {
+			t.Errorf("%q was written", wrote)
+		}
+	})
+}
+
+// TestProgramWithoutSpaces has no file of the user mode's program where tasks have no address spaces.
+func TestProgramWithoutSpaces(t *testing.T) {
+	run(t, "x86_64-2010", Options{CPUs: 1, Tick: true}, func(b *board) {
+		if f, err := b.k.Program(); err == nil {
+			t.Errorf("%+v", f)
+		}
+	})
+}
