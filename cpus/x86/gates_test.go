@@ -1,0 +1,23 @@
+package x86
+
+import (
+	"testing"
+
+	"kprobesim/cpus"
+)
+
+// TestHandlerFlags enters a handler with NT set: it finds NT clear, as TF, RF and VM, and its frame has it (SDM vol. 3,
+// 6.12.1.3 and 6.14).
+func TestHandlerFlags(t *testing.T) {
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		w, c := startIn(t, isa, 0x0f, 0x0b) // ud2
+		c.setFlags(flagNT|flagCF, flagNT|flagCF)
+		tr := w.trapped(c)
+		if tr.vector != vecUD || tr.flags&flagNT == 0 {
+			t.Fatalf("%+v", tr)
+		}
+		if got := c.flags() & (flagTF | flagNT | flagRF | flagVM | flagCF); got != flagCF {
+			t.Errorf("flags %#x in the handler, want %#x", got, uint64(flagCF))
+		}
+	})
+}
