@@ -67,6 +67,9 @@ func Ask(bits int) (File, error) { return program("ask-", bits) }
 // Measure is the program that carries orders out: package measuring gives them.
 func Measure(bits int) (File, error) { return program("measure-", bits) }
 
+// Attach is that program with room for system calls of package attaching. There is one for kernels of 64 bits.
+func Attach(bits int) (File, error) { return program("attach-", bits) }
+
 // program is the first program of user mode.
 func program(prefix string, bits int) (File, error) {
 	name := "x86_64.elf"

@@ -285,6 +285,9 @@ func TestInitIsFresh(t *testing.T) {
 		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.Init(bits) })
 		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(bits) })
 		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(bits) })
+		if bits == 64 {
+			checkProgram(t, isa, "attach", "attach-", func() (distro.File, error) { return distro.Attach(bits) })
+		}
 		checkProgram(t, isa, "insert", "insert-", func() (distro.File, error) {
 			files, err := distro.Inserting(bits, "", nil, "")
 			return files[0], err

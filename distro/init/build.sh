@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds a program for an instruction set: build.sh x86_64|i386 OUTPUT [init|ask|measure|insert]. It needs gcc and binutils of
+# Builds a program for an instruction set: build.sh x86_64|i386 OUTPUT [init|ask|measure|attach|insert]. It needs gcc and binutils of
 # Debian 12.
 set -eu
 dir=$(dirname "$0")
@@ -9,12 +9,16 @@ x86_64) width=-m64 ;;
 i386) width='-m32 -march=i686' ;;
 *) echo "build.sh: no instruction set $1" >&2; exit 2 ;;
 esac
+source=$program
+case $program in
+attach) source=measure; width="$width -DATTACH" ;;
+esac
 case $program in
 # Its symbols are looked up, and probes of user mode need code that is not writable.
-measure) layout=-Wl,-x,-z,noseparate-code,-z,max-page-size=4096 ;;
+measure|attach) layout=-Wl,-x,-z,noseparate-code,-z,max-page-size=4096 ;;
 # One segment with everything: the file stays small.
 *) layout=-Wl,-N,-s ;;
 esac
 gcc $width -Os -std=c11 -Wall -Wextra -Werror -ffreestanding -fno-pic -fno-stack-protector -fcf-protection=none \
   -fno-asynchronous-unwind-tables -mgeneral-regs-only -nostdlib -static -no-pie $layout -Wl,--build-id=none,-z,norelro \
-  -o "$2" "$dir/$program.c"
+  -o "$2" "$dir/$source.c"

@@ -5,8 +5,8 @@
 
 #ifdef __x86_64__
 enum {
-	READ = 0, WRITE = 1, OPEN = 2, CLOSE = 3, PREAD = 17, NANOSLEEP = 35, FORK = 57, MKDIR = 83, GETPPID = 110, MOUNT = 165,
-	REBOOT = 169, INIT_MODULE = 175, DELETE_MODULE = 176, SCHED_SETAFFINITY = 203, PERF_EVENT_OPEN = 298, FINIT_MODULE = 313
+	READ = 0, WRITE = 1, OPEN = 2, CLOSE = 3, PREAD = 17, NANOSLEEP = 35, FORK = 57, MKDIR = 83, GETPPID = 110, PRCTL = 157,
+	MOUNT = 165, REBOOT = 169, INIT_MODULE = 175, DELETE_MODULE = 176, SCHED_SETAFFINITY = 203, PERF_EVENT_OPEN = 298, FINIT_MODULE = 313
 };
 
 static inline long call5(long number, long a, long b, long c, long d, long e)
@@ -18,6 +18,18 @@ static inline long call5(long number, long a, long b, long c, long d, long e)
 	/* System V ABI for x86-64, A.2.1: rcx and r11 are lost. */
 	__asm__ volatile("syscall" : "=a"(result)
 			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth) : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline long call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long fourth __asm__("r10") = d;
+	register long fifth __asm__("r8") = e;
+	register long sixth __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth) : "rcx", "r11", "memory");
 	return result;
 }
 #else

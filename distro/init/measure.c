@@ -2,6 +2,9 @@
  * The first program of user mode that takes orders. It calls a marker, at which somebody who watches the processor may
  * put orders into memory. It carries them out, leaves an answer to each, and calls the marker again. Without orders it
  * switches the machine off, as it does where nobody watches.
+ *
+ * With ATTACH it also makes system calls as it is told, by which something is attached to the kernel. The program without
+ * that stays as it is: where its code and data lie is part of what is measured.
  */
 
 #include "calls.h"
@@ -13,10 +16,12 @@
 #define ENOSPC 28
 #define EINVAL 22
 
+#define PR_SET_NAME 15
+
 enum { ORDERS = 4 << 20, ANSWERS = 256 << 10, PAGE = 4096, EVENTS = 4 };
 
 /* Kinds of orders. What follows an order is below, in the functions that carry it out. */
-enum { NOTHING, WRITE_FILE, SHOW_FILE, INSERT_MODULE, OPEN_EVENT, READ_EVENTS, SLEEP, RUN, PIN, KEEP_BUSY };
+enum { NOTHING, WRITE_FILE, SHOW_FILE, INSERT_MODULE, OPEN_EVENT, READ_EVENTS, SLEEP, RUN, PIN, KEEP_BUSY, SYSTEM_CALL };
 
 /* An order or an answer: size bytes follow, and the next one begins at a multiple of 8. */
 struct order {
@@ -34,6 +39,11 @@ struct answer {
 char orders[ORDERS] __attribute__((aligned(PAGE)));
 char answers[ANSWERS] __attribute__((aligned(PAGE)));
 volatile long watched_word;
+
+#ifdef ATTACH
+/* How many listen to static_probe. Kernels want it in the file of the program, so it is not zeroed memory. */
+volatile unsigned short listeners __attribute__((section(".probes"))) = 0;
+#endif
 
 /* A marker is an instruction that nothing else executes. It costs what an empty call costs. */
 #define MARKER(name) \
@@ -99,8 +109,32 @@ static void loop_empty(unsigned int n)
 		__asm__ volatile("");
 }
 
+#ifdef ATTACH
+/* A static probe as tracers of programs know it: a nop, on the way only where somebody listens. */
+__attribute__((naked, noinline)) void static_probe(void)
+{
+	__asm__("nop\n\tret");
+}
+
+static void loop_rename(unsigned int n)
+{
+	while (n--)
+		call(PRCTL, PR_SET_NAME, (long)"measure", 0);
+}
+
+static void loop_listened(unsigned int n)
+{
+	while (n--)
+		if (listeners)
+			static_probe();
+}
+#endif
+
 static void (*const loops[])(unsigned int n) = {
-	loop_getppid, loop_open, loop_read, loop_function, loop_store, loop_empty
+	loop_getppid, loop_open, loop_read, loop_function, loop_store, loop_empty,
+#ifdef ATTACH
+	loop_rename, loop_listened,
+#endif
 };
 
 /* The number of a loop, and how often it runs before the region of interest and in it. */
@@ -217,6 +251,16 @@ static long keep_busy(const struct busy *how)
 		loops[copy.loop](1);
 }
 
+#ifdef ATTACH
+/* A system call: its number and six arguments. What it returns is the answer, also an error. */
+static long system_call(const long *order, struct answer *to)
+{
+	*(long *)to->data = call6(order[0], order[1], order[2], order[3], order[4], order[5], order[6]);
+	to->size = sizeof(long);
+	return 0;
+}
+#endif
+
 static long carry_out(struct order *o, struct answer *to, unsigned int room)
 {
 	switch (o->kind) {
@@ -238,6 +282,10 @@ static long carry_out(struct order *o, struct answer *to, unsigned int room)
 		return pin(*(const unsigned int *)o->data);
 	case KEEP_BUSY:
 		return keep_busy((const struct busy *)o->data);
+#ifdef ATTACH
+	case SYSTEM_CALL:
+		return system_call((const long *)o->data, to);
+#endif
 	}
 	return -EINVAL;
 }

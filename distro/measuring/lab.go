@@ -22,7 +22,24 @@ const labRAM = 192 << 20
 // Boot boots a kernel without the cost model until the program waits for orders. The initial file system of c is
 // replaced by one with the program and files. It fails for a kernel that does not come so far.
 func Boot(c distro.Config, files ...distro.File) (*Lab, error) {
-	p, err := readProgram(c.Kernel.Image.Bits)
+	f, err := distro.Measure(c.Kernel.Image.Bits)
+	if err != nil {
+		return nil, err
+	}
+	return boot(c, f, files...)
+}
+
+// BootAttaching is Boot for orders with attachments. It fails for kernels of 32 bits.
+func BootAttaching(c distro.Config) (*Lab, error) {
+	f, err := distro.Attach(c.Kernel.Image.Bits)
+	if err != nil {
+		return nil, fmt.Errorf("programs of BPF are attached to kernels of x86-64 alone: %w", err)
+	}
+	return boot(c, f)
+}
+
+func boot(c distro.Config, f distro.File, files ...distro.File) (*Lab, error) {
+	p, err := readProgram(f, c.Kernel.Image.Bits)
 	if err != nil {
 		return nil, err
 	}

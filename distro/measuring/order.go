@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kprobesim/cpus"
+	"kprobesim/distro/attaching"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
 )
@@ -23,7 +24,11 @@ type Order struct {
 	UserEvents []string
 	Modules    []Module
 	Watchpoint *Watchpoint // nil for none
-	Workload   string      // one of Workloads
+	// Attach is attached behind them, on a Lab of BootAttaching; nil for nothing. Attached, if it is not nil, is told what
+	// came of it, before the loop.
+	Attach   *attaching.Attachment
+	Attached func(*attaching.Program)
+	Workload string // one of Workloads
 	// Busy is the loop that every CPU but the first runs for ever, from before the probes are set up; "" where they have
 	// nothing to do. A machine of one CPU has no use for it.
 	Busy string
@@ -60,8 +65,8 @@ const (
 	Execute   Access = 4
 )
 
-// workloads are the loops of the program, in its order.
-var workloads = [...]string{"getppid", "open", "read", "function", "store", "empty"}
+// workloads are the loops of the program, in its order. The last two are there on a Lab of BootAttaching.
+var workloads = [...]string{"getppid", "open", "read", "function", "store", "empty", "rename", "listened"}
 
 // numberOf is the number of a loop.
 func numberOf(workload string) (int, error) {
@@ -72,7 +77,8 @@ func numberOf(workload string) (int, error) {
 }
 
 // Workloads are the names of the loops: the system call getppid; open and close of a file; read of one byte of a file;
-// a call of a function in user mode; a store to the word watched_word; nothing.
+// a call of a function in user mode; a store to the word watched_word; nothing; the system call prctl, by which the program
+// takes a name; a static probe, which is on the way where somebody listens.
 func Workloads() []string { return slices.Clone(workloads[:]) }
 
 // Watch makes the observer of a region of interest. It is told of every instruction of it. Watch is called when the
@@ -94,7 +100,10 @@ type Region struct {
 	Probes  []Counted // those that the order set up, in its order
 	// Hits is how often the probe with the fewest hits was hit in Warm and Calls iterations, as the kernel or the
 	// module counts them; 0 without a probe.
-	Hits    uint64
+	Hits uint64
+	// Counted is how often a program of BPF counted itself in the region; Counts reports whether it does.
+	Counted uint64
+	Counts  bool
 	Loaded  []Loaded // the modules in memory
 	Console string
 }

@@ -22,12 +22,8 @@ type program struct {
 // markers are the symbols at which the program stops for somebody who watches, in the order of their stops.
 var markers = [...]string{"mark_orders", "mark_warm", "mark_begin", "mark_end"}
 
-// readProgram reads the program for kernels of 64 or 32 bits.
-func readProgram(bits int) (*program, error) {
-	f, err := distro.Measure(bits)
-	if err != nil {
-		return nil, err
-	}
+// readProgram reads the program in a file for kernels of 64 or 32 bits.
+func readProgram(f distro.File, bits int) (*program, error) {
 	e, err := elf.NewFile(bytes.NewReader(f.Data))
 	if err != nil {
 		return nil, fmt.Errorf("the program %s: %w", f.Name, err)

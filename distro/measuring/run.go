@@ -39,6 +39,10 @@ func (l *Lab) Run(o Order, w Watch) (*Region, error) {
 	if _, err := s.do(setup...); err != nil {
 		return nil, err
 	}
+	attached, err := l.attach(s, &o)
+	if err != nil {
+		return nil, err
+	}
 	if o.Optimize {
 		if err := s.optimized(); err != nil {
 			return nil, err
@@ -48,7 +52,7 @@ func (l *Lab) Run(o Order, w Watch) (*Region, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.loop(number, o.Warm, o.Calls, w)
+	r, err := s.loop(number, o.Warm, o.Calls, w, attached)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +126,7 @@ func (l *Lab) setup(o *Order) (out []command, probes []probe, err error) {
 	if o.Optimize {
 		on = "1"
 	}
-	if len(o.Events)+len(o.Modules) > 0 {
+	if len(o.Events)+len(o.Modules) > 0 || o.Attach != nil {
 		out = append(out, write(optimization, on))
 	}
 	event := func(file, profile, group, line string) {

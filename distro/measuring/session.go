@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/distro"
+	"kprobesim/distro/attaching"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
 )
@@ -134,7 +135,7 @@ const (
 )
 
 // loop runs a loop with the cost model and returns what the region of interest took.
-func (s *session) loop(number, warm, calls int, w Watch) (*Region, error) {
+func (s *session) loop(number, warm, calls int, w Watch, attached *attaching.Program) (*Region, error) {
 	order := numbers(run, "run the loop", number, warm, calls)
 	if err := s.give([]command{order}); err != nil {
 		return nil, err
@@ -144,6 +145,10 @@ func (s *session) loop(number, warm, calls int, w Watch) (*Region, error) {
 	}
 	s.timed(true)
 	if err := s.until("mark_begin"); err != nil {
+		return nil, err
+	}
+	before, _, err := s.counted(attached)
+	if err != nil {
 		return nil, err
 	}
 	if w != nil {
@@ -156,6 +161,10 @@ func (s *session) loop(number, warm, calls int, w Watch) (*Region, error) {
 	r := &Region{Counters: s.m.CPU(0).Counters().Sub(&start)}
 	s.observe(nil)
 	s.timed(false)
+	if r.Counted, r.Counts, err = s.counted(attached); err != nil {
+		return nil, err
+	}
+	r.Counted -= before
 	r.Ticks, r.Instructions = r.Counters.Total(), r.Counters.Instructions
 	for _, t := range r.Counters.Time[cpus.Interrupted] {
 		r.Interrupted += t
@@ -164,6 +173,6 @@ func (s *session) loop(number, warm, calls int, w Watch) (*Region, error) {
 	if err := s.until(markers[0]); err != nil {
 		return nil, err
 	}
-	_, err := s.answers([]command{order})
+	_, err = s.answers([]command{order})
 	return r, err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"kprobesim/distro/attaching"
 )
 
 // kind says what the program is ordered to do, numbered as in measure.c.
@@ -20,6 +22,7 @@ const (
 	run
 	pin
 	keepBusy
+	systemCall
 )
 
 // command is one order for the program.
@@ -77,7 +80,7 @@ func decode(b []byte, commands []command) ([][]byte, error) {
 		}
 		result, size := int32(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[4:]))
 		if result < 0 {
-			return nil, fmt.Errorf("the kernel refused to %s: error %d%s", c.what, -result, named(int(-result)))
+			return nil, fmt.Errorf("the kernel refused to %s: error %s", c.what, attaching.Errno(int(-result)))
 		}
 		if size > uint64(len(b)-8) {
 			return nil, errors.New("an answer of the program is larger than its memory")
@@ -86,20 +89,6 @@ func decode(b []byte, commands []command) ([][]byte, error) {
 		b = b[min(uint64(len(b)), 8+(size+7)&^7):]
 	}
 	return out, nil
-}
-
-// errnos are the error numbers that kernels give to these orders, with what they mean (errno(3), and
-// include/linux/errno.h for the last one).
-var errnos = map[int]string{
-	1: "EPERM", 2: "ENOENT", 5: "EIO", 8: "ENOEXEC", 9: "EBADF", 12: "ENOMEM", 14: "EFAULT", 16: "EBUSY", 17: "EEXIST",
-	19: "ENODEV", 22: "EINVAL", 27: "EFBIG", 28: "ENOSPC", 38: "ENOSYS", 84: "EILSEQ", 95: "EOPNOTSUPP", 524: "ENOTSUPP",
-}
-
-func named(errno int) string {
-	if s, ok := errnos[errno]; ok {
-		return " (" + s + ")"
-	}
-	return ""
 }
 
 // lines are the lines of an answer, by fields.

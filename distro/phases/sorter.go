@@ -27,6 +27,9 @@ type Sorter struct {
 
 	last image.Phase // of the instruction before
 	jump bool        // that was a near jump
+
+	start, end uint64 // of an attached program; both 0 without one
+	ran        bool   // it was executed since user mode was left
 }
 
 // head is the beginning of names.
@@ -59,6 +62,10 @@ func New(im *image.Image) *Sorter {
 	return s
 }
 
+// Program says where the machine code of an attached program lies. It is the handler of its hits. What a trampoline executes
+// behind it is the return.
+func (s *Sorter) Program(start, end uint64) { s.start, s.end = start, end }
+
 // Phase is the phase of an instruction that is executed next.
 func (s *Sorter) Phase(st *cpus.Step) image.Phase {
 	p := s.phase(st)
@@ -72,6 +79,7 @@ func (s *Sorter) Phase(st *cpus.Step) image.Phase {
 func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	switch {
 	case st.User:
+		s.ran = false
 		return s.user(st)
 	case st.Context == cpus.Interrupted:
 		return image.PhaseIRQ
@@ -79,11 +87,18 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	if at, ok := s.symbol(st.PC); ok {
 		return at
 	}
+	if st.PC-s.start < s.end-s.start {
+		s.ran = true
+		return image.PhaseHandler
+	}
 	page := st.PC >> pageBits
 	p, known := s.pages[page]
 	if !known {
 		p = s.outside()
 		s.pages[page] = p
+	}
+	if p == image.PhaseEntry && s.ran {
+		return image.PhaseReturn
 	}
 	return p
 }

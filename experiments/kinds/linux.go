@@ -56,7 +56,13 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 	if err != nil {
 		return nil, err
 	}
-	counts := b.counts(p, site, plain, with, seen)
+	counts, err := b.counts(p, site, plain, with, seen)
+	if err != nil {
+		return nil, err
+	}
+	if err := verifyAttached(p, with, counts); err != nil {
+		return nil, err
+	}
 	if err := site.verify(p, plain, with, counts); err != nil {
 		return nil, err
 	}
@@ -88,6 +94,7 @@ func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
 	m.microsOver(results.MetricMicros, over, m.Hits, p.Machine.CPU.Hz)
 	m.note(results.MetricInstructions, "instructions", with.instructions-plain.instructions, m.Hits)
 	m.note(metricExceptions, "exceptions", with.exceptions-plain.exceptions, m.Hits)
+	m.attached(p, plain, with)
 	for _, phase := range LinuxPhases() {
 		m.cyclesOver(results.PhaseMetric(phase.String()), with.phases[phase]-plain.phases[phase], m.Hits)
 	}

@@ -7,6 +7,7 @@ import (
 	"kprobesim/boards/pc"
 	"kprobesim/cpus"
 	"kprobesim/distro"
+	"kprobesim/distro/attaching"
 	"kprobesim/distro/measuring"
 	"kprobesim/distro/phases"
 	"kprobesim/distro/probing"
@@ -27,12 +28,17 @@ type bench struct {
 // benchOf boots the kernel of a point, or returns what another point with the same kernel and machine has booted.
 func benchOf(p *schema.Point) (*bench, error) {
 	l := p.Linux
-	key := fmt.Sprintf("%s %+v %d %q %d %d %d", p.Image.Hash, p.Machine.CPU, p.Machine.TimerHz, l.Command, l.Date, l.Memory, l.CPUs)
+	key := fmt.Sprintf("%s %+v %d %q %d %d %d %t", p.Image.Hash, p.Machine.CPU, p.Machine.TimerHz, l.Command, l.Date, l.Memory, l.CPUs, l.Attaching)
 	made, err := l.Work.Do(key, func() (any, error) {
-		lab, err := measuring.Boot(distro.Config{
+		c := distro.Config{
 			Kernel: l.Kernel, CPU: p.Machine.CPU, TimerHz: p.Machine.TimerHz, Board: pc.Legacy{Date: l.Date},
 			CPUs: int(l.CPUs), RAM: int(l.Memory), Command: l.Command, Halt: p.Halt,
-		})
+		}
+		boot := func() (*measuring.Lab, error) { return measuring.Boot(c) }
+		if l.Attaching {
+			boot = func() (*measuring.Lab, error) { return measuring.BootAttaching(c) }
+		}
+		lab, err := boot()
 		return &bench{lab: lab, work: &schema.Work{Most: benchWork}}, err
 	})
 	if err != nil {
@@ -52,17 +58,24 @@ type stretch struct {
 	instructions int64
 	exceptions   int64
 	phases       map[image.Phase]clock.Ticks
+	attached     *attaching.Program // nil without one
 }
 
 // run measures an order, and tells watch, if it is not nil, of every instruction of the region with its phase.
 func (b *bench) run(p *schema.Point, o measuring.Order, watch func(*sim.Machine) cpus.Observer) (*stretch, error) {
 	tally := sim.NewTally(sim.OfSteps{})
+	var attached *attaching.Program
+	o.Attached = func(p *attaching.Program) { attached = p }
 	r, err := b.lab.Run(o, func(m *sim.Machine) cpus.Observer {
 		to := []cpus.Observer{tally}
 		if watch != nil {
 			to = append(to, watch(m))
 		}
-		return sim.Phased(phases.New(m.Image()), to...)
+		sorter := phases.New(m.Image())
+		if attached != nil {
+			sorter.Program(attached.Start, attached.End)
+		}
+		return sim.Phased(sorter, to...)
 	})
 	if err != nil {
 		return nil, err
@@ -70,7 +83,7 @@ func (b *bench) run(p *schema.Point, o measuring.Order, watch func(*sim.Machine)
 	if r.Counters.Unmodelled > 0 {
 		return nil, fmt.Errorf("%d instructions were not modelled, the last %s", r.Counters.Unmodelled, r.Counters.LastUnknown)
 	}
-	out := &stretch{Region: r, time: r.Ticks - r.Interrupted, instructions: int64(r.Instructions), phases: tally.Time}
+	out := &stretch{Region: r, time: r.Ticks - r.Interrupted, instructions: int64(r.Instructions), phases: tally.Time, attached: attached}
 	for _, n := range r.Counters.Count[cpus.Interrupted] {
 		out.instructions -= int64(n)
 	}
@@ -130,6 +143,8 @@ func (b *bench) order(p *schema.Point) (o measuring.Order, s *site, err error) {
 			o.Watchpoint = &measuring.Watchpoint{Addr: s.addr, Access: measuring.Write}
 			return o, s, nil
 		}
+	case l.Attached():
+		return b.attachment(p, o)
 	case l.User():
 		s, err = b.userSite(p)
 	default:

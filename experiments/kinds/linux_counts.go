@@ -26,20 +26,23 @@ func (a arrivals) at(b *bench, functions ...string) (n int64, ok bool) {
 // function by which it counts a missed hit, and one to which every return probed function returns that found an instance. The
 // name of the latter depends on the version. All trace events of user probes have one handler, and a kernel counts none that
 // it misses.
-func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arrivals) (c Counts) {
+func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arrivals) (c Counts, err error) {
 	l := p.Probe.Linux
 	if l.What == schema.LinuxNone {
-		return c
+		return c, nil
 	}
 	c.Calls = p.Workload.Hits
 	var entered int64 // of return probes of the kernel
 	switch {
+	case with.attached != nil:
+		c.Hits, err = b.attachedHits(with.attached, seen)
+		return c, err
 	case l.What == schema.LinuxWatch:
 		c.Hits = int64(with.Debug) - int64(plain.Debug)
-		return c
+		return c, nil
 	case s == nil && len(with.List)+len(with.Planted) == 0: // a module of the user's, with watchpoints
 		c.Hits = int64(with.Debug) - int64(plain.Debug)
-		return c
+		return c, nil
 	case s == nil:
 		c.Hits, entered = with.listed(seen)
 	case s.user:
@@ -47,7 +50,7 @@ func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arri
 		if handled, ok := seen.at(b, "uprobe_dispatcher"); ok && l.Handler != schema.LinuxEmpty {
 			c.Missed = max(c.Hits-handled, 0)
 		}
-		return c
+		return c, nil
 	default:
 		c.Hits = seen[s.addr]
 		if l.Returns() {
@@ -59,7 +62,7 @@ func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arri
 	if ok && entered > 0 {
 		c.Returns = max(entered-c.Missed-returned, 0)
 	}
-	return c
+	return c, nil
 }
 
 // listed counts the hits of all probes that the kernel lists or has put into the program, and the hits of listed return

@@ -51,7 +51,7 @@ func TestSchemaRefuses(t *testing.T) {
 	for s, bad := range map[*doc.Schema][]string{
 		l.ExperimentSchema(): {
 			`kind = "none"`, `seed = -1`, `replicates = "2"`, "[kernel]\ncpus = 0", "[kernel]\nera = 2010", "[workload]\nhit = 3", "[[points]]\nmode = \"jump\"",
-			"[[points]]\nkind = \"tracepoint\"", "[[points.with]]\nmode = \"step\"", `figures = "overhead"`, "[linux]\nera = \"2010\"",
+			"[[points]]\nkind = \"nothing\"", "[[points.with]]\nmode = \"step\"", `figures = "overhead"`, "[linux]\nera = \"2010\"",
 		},
 		l.MachineSchema(): {
 			`isa = "mips"`, "[cache.l4]\nways = 2", "[cache.l1d]\nways = 2.5", "[cost.nothing]\nuops = 1", "[event.trap]\ncycles = true", "[sources]\nmanual = 3",

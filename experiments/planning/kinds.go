@@ -42,7 +42,7 @@ func kindList() []kind {
 			check: watchpointsOnly,
 		},
 		{
-			name: schema.KindLinux, workload: schema.ReadLinuxWorkload, figures: []string{"linux-phases"},
+			name: schema.KindLinux, workload: schema.ReadLinuxWorkload, figures: []string{"linux-phases", "linux-attach"},
 			once: "a boot is the same each time",
 		},
 	}

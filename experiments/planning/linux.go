@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"kprobesim/distro"
+	"kprobesim/distro/attaching"
 	"kprobesim/experiments"
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
@@ -29,6 +30,7 @@ const KernelFolder = "KPROBESIM_LINUX"
 // linux plans the points of the kind linux. Without a kernel the plan says what it lacks.
 func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c []doc.Setting) {
 	pt.Linux = e.Linux
+	pt.Linux.Attaching = slices.ContainsFunc(e.Probes, func(q schema.Probe) bool { return q.Linux.Attached() })
 	pt.Target = targets.Find(p.l.Targets, pt.Machine.ISA)
 	pt.Kernel.ISA, pt.Kernel.Era = pt.Machine.ISA, "linux"
 	pt.Image = &schema.Image{Image: &image.Image{Name: "linux"}}
@@ -61,7 +63,31 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 	if pt.Linux.ModuleHash == "" {
 		p.leaveOut(e, pt.Kernel.Era)
 	}
+	p.leaveOutWays(e, k)
 	p.points(root, pt, e, c, nil)
+}
+
+// leaveOutWays takes the points out whose way to attach the kernel was built without, and notes which.
+func (p *planner) leaveOutWays(e *schema.Experiment, k *packaged) {
+	left := map[string][]string{} // by what they need
+	var order []string
+	e.Probes = slices.DeleteFunc(e.Probes, func(q schema.Probe) bool {
+		needs := attaching.Lacks(q.Linux.What, func(function string) bool { _, ok := k.read.Image.Symbol(function); return ok })
+		if needs == "" {
+			return false
+		}
+		if left[needs] == nil {
+			order = append(order, needs)
+		}
+		left[needs] = append(left[needs], q.Name)
+		return true
+	})
+	for _, needs := range order {
+		note := fmt.Sprintf("left out: %s: the kernel was built without %s", strings.Join(left[needs], ", "), needs)
+		if !slices.Contains(p.plan.Notes, note) {
+			p.plan.Notes = append(p.plan.Notes, note)
+		}
+	}
 }
 
 // kernelFile is the path of the kernel: that of the experiment, or the newest one of the machine's width.

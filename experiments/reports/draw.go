@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"kprobesim/experiments/kinds"
 	"kprobesim/results"
 	"kprobesim/results/figures"
 )
@@ -149,25 +148,4 @@ func drawTornado(s *results.Set) (figures.Figure, error) {
 		frame.Caption = append(frame.Caption, fmt.Sprintf("behind each change %s numbers were fitted again, so that the figures that they are fitted on stay", r.Value))
 	}
 	return figures.TornadoOf(s, frame, tornadoBars)
-}
-
-// drawLinux stacks the phases of each point.
-func drawLinux(s *results.Set) (figures.Figure, error) {
-	var phases, below []string
-	for _, p := range kinds.LinuxPhases() {
-		phases = append(phases, p.String())
-		for _, at := range s.Points() {
-			if r, ok := s.Get(at, results.PhaseMetric(p.String())); ok && r.Value.Float() < -1 {
-				below = append(below, fmt.Sprintf("%s of %s (%s)", p, at.Name(), r.Value.Round(0)))
-			}
-		}
-	}
-	caption := []string{"a single step is the copied instruction and a second breakpoint behind it; " +
-		"-event: writes the record of a trace event; -count: is counted by the kernel"}
-	if len(below) > 0 {
-		caption = append(caption, "drawn as none, as the rest takes less with the probe: "+strings.Join(below, ", "))
-	}
-	return figures.PhaseStack(s, phases, figures.Frame{
-		Title: "Cycles of a hit in a packaged kernel: " + place(s.Points()[0]), YLabel: "cycles per hit", Caption: caption,
-	})
 }

@@ -103,6 +103,7 @@ func allFigures() []namedFigure {
 		{schema.KindWatchpoints, drawWatchpoints, kinds.MetricWatch},
 		{"watchpoints-registering", drawWatching, kinds.MetricWatch},
 		{"linux-phases", drawLinux, kinds.MetricCall},
+		{"linux-attach", drawAttach, kinds.MetricTrigger},
 		{FigureTornado, drawTornado, ""},
 		{"figure", drawWished, ""},
 	}

@@ -25,6 +25,8 @@ type Linux struct {
 	ModuleFile []byte        // nil where none was named
 	ModuleHash string
 	Headers    string // where the module is built when there is none; "" where it cannot be
+	// Attaching has the program in the machine make system calls, as points want that attach something.
+	Attaching bool
 	// Work is shared by the points of a plan, so that they boot once.
 	Work *Work
 }
@@ -33,13 +35,14 @@ type Linux struct {
 type linuxKey struct {
 	Module, Command string
 	Date, Memory    int64
+	Attaching       bool
 }
 
 func (l *Linux) key() linuxKey {
 	if l == nil {
 		return linuxKey{}
 	}
-	return linuxKey{l.ModuleHash, l.Command, l.Date, l.Memory}
+	return linuxKey{l.ModuleHash, l.Command, l.Date, l.Memory, l.Attaching}
 }
 
 // Kinds of points of the kind linux.
@@ -67,6 +70,8 @@ type LinuxProbe struct {
 	Target  string // in place of the workload's; "" for that
 	Offset  int64  // of the probe in the target; negative where the kernel's rules choose an instruction for the mode
 	Module  *UserModule
+	// Program says what a program of BPF does at each hit (package attaching); "" without one.
+	Program string
 }
 
 // UserModule is a kernel module of the user's, which sets up what it likes when it is inserted.
@@ -145,7 +150,7 @@ func ReadLinuxWorkload(r *doc.Reader) Workload {
 // readLinuxPoint reads a point of the kind linux.
 func readLinuxPoint(r *doc.Reader) Probe {
 	defer r.Done()
-	what := doc.Need(r, "kind", doc.OneOf(LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, linuxUretprobe, LinuxWatch, LinuxModule))
+	what := doc.Need(r, "kind", doc.OneOf(linuxKinds()...))
 	l := &LinuxProbe{
 		What:    what,
 		Loop:    doc.Opt(r, "loop", "", doc.Text),
@@ -158,6 +163,7 @@ func readLinuxPoint(r *doc.Reader) Probe {
 		l.Module = readUserModule(r)
 	}
 	readLinuxMode(r, &p)
+	readLinuxProgram(r, l)
 	if l.Returns() && l.Offset > 0 {
 		r.Errorf("offset", "a %s stands at the start of its function", what)
 	}
@@ -174,7 +180,7 @@ func (l *LinuxProbe) Returns() bool { return l.What == LinuxKretprobe || l.What 
 // readLinuxMode reads how the hits of a probe run, which a watchpoint has not.
 func readLinuxMode(r *doc.Reader, p *Probe) {
 	what := p.Linux.What
-	if what == LinuxNone || what == LinuxWatch {
+	if what == LinuxNone || what == LinuxWatch || !p.Linux.named() {
 		if r.Has("mode") {
 			r.Errorf("mode", "a probe of an instruction has one, not a %s", what)
 		}

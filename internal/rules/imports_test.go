@@ -47,7 +47,8 @@ var rooms = map[string][]string{
 
 	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/x86"},
 	"distro/phases":    {"cpus", "image"},
-	"distro/measuring": {"distro", "cpus", "image", "sim"},
+	"distro/attaching": {},
+	"distro/measuring": {"distro", "distro/attaching", "cpus", "image", "sim"},
 	"distro/costing":   {"distro", "distro/measuring", "distro/phases", "distro/probing", "cpus", "image", "sim"},
 	"targets":          {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":            {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets"},
@@ -57,16 +58,16 @@ var rooms = map[string][]string{
 	"internal":         {},
 
 	"experiments":        {},
-	"experiments/schema": {"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir"},
+	"experiments/schema": {"distro/attaching", "cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir"},
 	"experiments/kinds": {
 		"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema",
-		"boards/pc", "distro", "distro/measuring", "distro/phases", "distro/probing",
+		"boards/pc", "distro", "distro/attaching", "distro/measuring", "distro/phases", "distro/probing",
 	},
-	"experiments/planning":    {"distro", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir", "experiments", "experiments/schema"},
+	"experiments/planning":    {"distro", "distro/attaching", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir", "experiments", "experiments/schema"},
 	"experiments/running":     {"results", "results/outdir", "experiments/schema", "experiments/kinds"},
 	"experiments/keeping":     {"results", "results/outdir", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "results/timeline", "experiments/schema", "experiments/kinds"},
-	"experiments/reports":     {"machines", "results", "results/compare", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
+	"experiments/reports":     {"distro/attaching", "machines", "results", "results/compare", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/webpage":     {"results", "results/compare", "results/formats", "results/outdir", "results/tables", "experiments/reports"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
 	"experiments/sensitivity": {"machines", "results", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running", "experiments/reports"},
@@ -81,7 +82,7 @@ var rooms = map[string][]string{
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing", "distro/measuring", "distro/phases", "distro/costing"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing", "distro/measuring", "distro/phases", "distro/costing", "distro/attaching"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and
@@ -93,6 +94,7 @@ var unsteady = []string{
 // libraries says which rooms may import which libraries, by the start of their
 // path. What is not here may be imported by no room.
 var libraries = map[string][]string{
+	"github.com/cilium/ebpf/":          {"distro/attaching"},
 	"golang.org/x/arch/":               {"cpus", "kprobes/x86", "judging", "internal"},
 	"github.com/duckdb/duckdb-go/v2":   {"internal"},
 	"github.com/klauspost/compress/":   {"image", "distro"},

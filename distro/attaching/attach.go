@@ -1,0 +1,296 @@
+package attaching
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Attachment says what is attached, and to what.
+type Attachment struct {
+	Way     string // one of Ways
+	Program string // Empty, Count or Ringbuf; "" for ways without a program
+	// Target is a function of the kernel; a tracepoint as GROUP/NAME; or a function of the guest's program.
+	Target string
+	Offset uint64 // of a probe in it
+	Hits   uint64 // how many there will be
+}
+
+// Ways to attach, by the names that people give them.
+const (
+	Kprobe         = "kprobe" // by a perf event, as all of tracing that has no link of its own
+	Kretprobe      = "kretprobe"
+	KprobeMulti    = "kprobe-multi"
+	KretprobeMulti = "kretprobe-multi"
+	Fentry         = "fentry"
+	Fexit          = "fexit"
+	FmodRet        = "fmod-ret"
+	Tracepoint     = "tracepoint"
+	RawTracepoint  = "raw-tracepoint"
+	BTFTracepoint  = "btf-tracepoint"
+	Uprobe         = "uprobe"
+	Uretprobe      = "uretprobe"
+	USDT           = "usdt"
+	// Ways without a program of BPF.
+	FunctionTracer = "function-tracer"
+	FunctionGraph  = "function-graph"
+	PerfCount      = "perf-count" // a tracepoint that a perf event counts
+	Seccomp        = "seccomp"    // a filter that looks at an argument and allows all calls
+	SeccompCached  = "seccomp-cached"
+)
+
+// way is how something is attached.
+type way struct {
+	name   string
+	needs  string // a function that kernels without this way lack; "" where all have it
+	config string // of the kernel, which gives it that function
+	target target
+	attach func(*attacher) error
+	bare   string // for a way without a program: the function that is entered once a hit
+}
+
+// Types of programs and kinds of attachment (enum bpf_prog_type, enum bpf_attach_type).
+const (
+	typeKprobe, typeTracepoint, typeRawTracepoint, typeTracing = 2, 5, 17, 26
+
+	attachRawTracepoint, attachFentry, attachFexit, attachModifyReturn = 23, 24, 25, 26
+	attachPerfEvent, attachKprobeMulti                                 = 41, 42
+)
+
+// ways has every way in the order of tables.
+func ways() []way {
+	kprobe, multi := target{kind: typeKprobe}, target{kind: typeKprobe, attached: attachKprobeMulti}
+	tracing := func(attached uint32) target { return target{kind: typeTracing, attached: attached} }
+	return []way{
+		{name: Kprobe, target: kprobe, attach: (*attacher).kprobe},
+		{name: Kretprobe, target: kprobe, attach: (*attacher).kprobe},
+		{name: KprobeMulti, needs: "register_fprobe_ips", config: "FPROBE", target: multi, attach: (*attacher).kprobeMulti},
+		{name: KretprobeMulti, needs: "register_fprobe_ips", config: "FPROBE", target: multi, attach: (*attacher).kprobeMulti},
+		{name: Fentry, target: tracing(attachFentry), attach: (*attacher).tracing},
+		{name: Fexit, target: tracing(attachFexit), attach: (*attacher).tracing},
+		{name: FmodRet, target: tracing(attachModifyReturn), attach: (*attacher).tracing},
+		{name: Tracepoint, target: target{kind: typeTracepoint}, attach: (*attacher).tracepoint},
+		{name: RawTracepoint, target: target{kind: typeRawTracepoint}, attach: (*attacher).rawTracepoint},
+		{name: BTFTracepoint, target: tracing(attachRawTracepoint), attach: (*attacher).tracing},
+		{name: Uprobe, target: kprobe, attach: (*attacher).uprobe},
+		{name: Uretprobe, target: kprobe, attach: (*attacher).uprobe},
+		{name: USDT, target: kprobe, attach: (*attacher).uprobe},
+		{name: FunctionTracer, attach: (*attacher).tracer, bare: "function_trace_call"},
+		{name: FunctionGraph, attach: (*attacher).tracer, bare: "trace_graph_entry"},
+		{name: PerfCount, attach: (*attacher).tracepoint, bare: "perf_syscall_enter"},
+		{name: Seccomp, attach: (*attacher).seccomp, bare: "__secure_computing"},
+		{name: SeccompCached, attach: (*attacher).seccomp, bare: "__secure_computing"},
+	}
+}
+
+// Ways are the names of all ways.
+func Ways() (out []string) {
+	for _, w := range ways() {
+		out = append(out, w.name)
+	}
+	return out
+}
+
+// wayNamed finds a way.
+func wayNamed(name string) (way, error) {
+	for _, w := range ways() {
+		if w.name == name {
+			return w, nil
+		}
+	}
+	return way{}, fmt.Errorf("way %q: write one of %s", name, strings.Join(Ways(), ", "))
+}
+
+// Programmed reports whether something attached in a way is a program of BPF.
+func Programmed(name string) bool {
+	w, err := wayNamed(name)
+	return err == nil && w.bare == ""
+}
+
+// Lacks says what a kernel lacks for a way, by the functions that it has; "" where it lacks nothing.
+func Lacks(name string, has func(function string) bool) string {
+	w, err := wayNamed(name)
+	if err != nil || w.needs == "" || has(w.needs) {
+		return ""
+	}
+	return "CONFIG_" + w.config
+}
+
+// attacher attaches one thing.
+type attacher struct {
+	Attachment
+	Guest
+	way  way
+	fd   uint64 // of the program
+	what string // for errors
+}
+
+// Attach attaches. btf is the kernel's BTF, nil where it has none.
+func Attach(g Guest, a Attachment, btf []byte) (*Program, error) {
+	w, err := wayNamed(a.Way)
+	if err != nil {
+		return nil, err
+	}
+	at := &attacher{Attachment: a, Guest: g, way: w, what: fmt.Sprintf("attach %s to %s", a.Way, a.Target)}
+	if w.bare != "" {
+		return &Program{Function: w.bare}, w.attach(at)
+	}
+	if w.target.kind == typeTracing {
+		if w.target.typ, err = a.typeIn(btf); err != nil {
+			return nil, err
+		}
+	}
+	fd, p, err := load(g, a.Program, w.target, a.Hits)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at.what, err)
+	}
+	at.fd = uint64(fd)
+	return p, w.attach(at)
+}
+
+// perf opens a perf event for all tasks, on the first CPU, and links the program to it. Programs of probes are run on every CPU.
+func (a *attacher) perf(m *Memory, attr fields) error {
+	const size, cpu = 112, 0
+	attr.u32(4, size)
+	fd, err := call(a, a.what, callPerfEventOpen, m, m.put(attr), ^uint64(0), cpu, ^uint64(0), 0)
+	if err != nil || a.way.bare != "" {
+		return err
+	}
+	return a.link(attachPerfEvent, uint64(fd))
+}
+
+func (a *attacher) link(kind uint32, to uint64) error {
+	attr := make(fields, 48)
+	attr.u32(0, uint32(a.fd))
+	attr.u32(4, uint32(to))
+	attr.u32(8, kind)
+	_, err := bpf(a, a.what, linkCreate, a.Memory(), attr)
+	return err
+}
+
+// source is the number of a kind of perf events.
+func (a *attacher) source(name string) (uint32, error) {
+	return a.number("/sys/bus/event_source/devices/" + name + "/type")
+}
+
+// number reads a file with a number.
+func (a *attacher) number(path string) (uint32, error) {
+	text, err := a.ReadFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", a.what, err)
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %s holds %q, and no number", a.what, path, text)
+	}
+	return uint32(n), nil
+}
+
+// kprobe attaches to a function of the kernel, or to its return.
+func (a *attacher) kprobe() error {
+	kind, err := a.source("kprobe")
+	if err != nil {
+		return err
+	}
+	m := a.Memory()
+	attr := a.probe(kind, a.Way == Kretprobe)
+	attr.u64(56, m.text(a.Target))
+	attr.u64(64, a.Offset)
+	return a.perf(m, attr)
+}
+
+// probe is a perf event of a probe. Bit 0 of its configuration is that of return probes (format/retprobe).
+func (a *attacher) probe(kind uint32, returns bool) fields {
+	attr := make(fields, 112)
+	attr.u32(0, kind)
+	if returns {
+		attr.u64(8, 1)
+	}
+	return attr
+}
+
+// uprobe attaches to a function of the guest's program, or to its return. One of USDT has a word that counts who listens
+// (format/ref_ctr_offset).
+func (a *attacher) uprobe() error {
+	kind, err := a.source("uprobe")
+	if err != nil {
+		return err
+	}
+	at, err := a.Place(a.Target)
+	if err != nil {
+		return err
+	}
+	m := a.Memory()
+	attr := a.probe(kind, a.Way == Uretprobe)
+	if a.Way == USDT {
+		listeners, err := a.Place("listeners")
+		if err != nil {
+			return err
+		}
+		attr.u64(8, listeners<<32)
+	}
+	attr.u64(56, m.text("/init"))
+	attr.u64(64, at+a.Offset)
+	return a.perf(m, attr)
+}
+
+// kprobeMulti attaches by one call to as many functions as it is told, here to one.
+func (a *attacher) kprobeMulti() error {
+	m, attr := a.Memory(), make(fields, 48)
+	attr.u32(0, uint32(a.fd))
+	attr.u32(8, attachKprobeMulti)
+	if a.Way == KretprobeMulti {
+		attr.u32(16, 1)
+	}
+	list := make(fields, 8)
+	list.u64(0, m.text(a.Target))
+	attr.u32(20, 1)
+	attr.u64(24, m.put(list))
+	_, err := bpf(a, a.what, linkCreate, m, attr)
+	return err
+}
+
+// tracing attaches a program that has named its target by a type when it was loaded.
+func (a *attacher) tracing() error { return a.raw(0, a.Memory()) }
+
+// rawTracepoint attaches to a tracepoint by its name without a group.
+func (a *attacher) rawTracepoint() error {
+	m := a.Memory()
+	return a.raw(m.text(event(a.Target)), m)
+}
+
+func (a *attacher) raw(name uint64, m *Memory) error {
+	attr := make(fields, 16)
+	attr.u64(0, name)
+	attr.u32(8, uint32(a.fd))
+	_, err := bpf(a, a.what, rawTracepointOpen, m, attr)
+	return err
+}
+
+// event is the name of a tracepoint without its group.
+func event(name string) string { return name[strings.LastIndex(name, "/")+1:] }
+
+// tracepoint attaches to a tracepoint by a perf event.
+func (a *attacher) tracepoint() error {
+	const tracepoint = 2 // PERF_TYPE_TRACEPOINT
+	id, err := a.number("/trace/events/" + a.Target + "/id")
+	if err != nil {
+		return err
+	}
+	attr := make(fields, 112)
+	attr.u32(0, tracepoint)
+	attr.u64(8, uint64(id))
+	return a.perf(a.Memory(), attr)
+}
+
+// tracer has the kernel record entries of one function, or entries and returns.
+func (a *attacher) tracer() error {
+	name := map[string]string{FunctionTracer: "function", FunctionGraph: "function_graph"}[a.Way]
+	if err := a.WriteFile("/trace/set_ftrace_filter", a.Target+"\n"); err != nil {
+		return fmt.Errorf("%s: %w", a.what, err)
+	}
+	if err := a.WriteFile("/trace/current_tracer", name); err != nil {
+		return fmt.Errorf("%s: %w", a.what, err)
+	}
+	return nil
+}

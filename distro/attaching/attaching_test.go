@@ -1,0 +1,180 @@
+package attaching_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+
+	"kprobesim/distro/attaching"
+	"kprobesim/internal/require"
+)
+
+// Numbers of system calls, and commands of bpf(2).
+const (
+	mmap, perfEventOpen, bpf = 9, 298, 321
+
+	mapCreate, progLoad, objGetInfo, rawTracepointOpen, linkCreate = 0, 5, 15, 17, 28
+)
+
+// fake is a kernel that answers what loaders ask, or refuses one of its calls with an error number.
+type fake struct {
+	refuse uint64 // a system call, or a command of bpf(2) with bit 32
+	errno  int64
+	files  map[string]string
+	bare   bool // it does not compile programs
+	loads  int
+	made   []uint64 // what was called
+	probe  []byte   // the attributes of the last perf event
+}
+
+const base = 0x443000
+
+func (f *fake) Memory() *attaching.Memory { return &attaching.Memory{Base: base} }
+
+func (f *fake) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, error) {
+	key := number
+	if number == bpf {
+		key = args[0] | 1<<32
+	}
+	f.made = append(f.made, key)
+	at := func(addr uint64) []byte { return m.Data[addr-base:] }
+	if number == bpf && args[0] == progLoad {
+		f.loads++
+		if room := binary.LittleEndian.Uint64(at(args[1])[32:]); room > 0 {
+			copy(at(room), "0: R0 !read_ok\x00")
+		}
+	}
+	switch {
+	case key == f.refuse:
+		return -f.errno, nil
+	case number == perfEventOpen:
+		f.probe = at(args[0])
+	case number == bpf && args[0] == objGetInfo && !f.bare:
+		info := at(binary.LittleEndian.Uint64(at(args[1])[8:]))
+		binary.LittleEndian.PutUint64(at(binary.LittleEndian.Uint64(info[112:])), 0xffffffffc0000100)
+		binary.LittleEndian.PutUint32(at(binary.LittleEndian.Uint64(info[120:])), 0x40)
+	}
+	return 7, nil
+}
+
+func (f *fake) ReadFile(path string) (string, error) {
+	if text, ok := f.files[path]; ok {
+		return text, nil
+	}
+	return "", errors.New("the kernel refused to read " + path + ": error " + attaching.Errno(2))
+}
+
+func (f *fake) WriteFile(path, text string) error { return nil }
+
+func (f *fake) Place(symbol string) (uint64, error) {
+	return map[string]uint64{"user_function": 0x110, "static_probe": 0x24e, "listeners": 0x1000}[symbol], nil
+}
+
+// with is a kernel with the files that ways read.
+func with(f fake) *fake {
+	f.files = map[string]string{
+		"/sys/bus/event_source/devices/kprobe/type": "6\n", "/sys/bus/event_source/devices/uprobe/type": "7\n",
+		"/trace/events/task/task_rename/id": "123\n", "/trace/events/bad/bad/id": "none\n",
+	}
+	return &f
+}
+
+// TestRefusals names what is refused, by the error number, and shows what the verifier said.
+func TestRefusals(t *testing.T) {
+	kprobe := attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Empty, Target: "f"}
+	count := attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Count, Target: "f"}
+	for want, c := range map[string]struct {
+		kernel fake
+		a      attaching.Attachment
+	}{
+		"refused to attach kprobe to f: error 2 (ENOENT)":               {fake{refuse: perfEventOpen, errno: 2}, kprobe},
+		"refused to attach kprobe to f: error 22 (EINVAL)":              {fake{refuse: linkCreate | 1<<32, errno: 22}, kprobe},
+		"error 13 (EACCES); the verifier says:\n0: R0 !read_ok":         {fake{refuse: progLoad | 1<<32, errno: 13}, kprobe},
+		"refused to create the map of a program that is count: error 1": {fake{refuse: mapCreate | 1<<32, errno: 1}, count},
+		"refused to map the map of a program: error 12 (ENOMEM)":        {fake{refuse: mmap, errno: 12}, count},
+		"refused to tell of a program: error 9 (EBADF)":                 {fake{refuse: objGetInfo | 1<<32, errno: 9}, kprobe},
+		"interprets them":                                              {fake{bare: true}, kprobe},
+		`program "nothing": write "empty"`:                             {fake{}, attaching.Attachment{Way: attaching.Kprobe, Program: "nothing"}},
+		`way "nothing": write one of kprobe, kretprobe`:                {fake{}, attaching.Attachment{Way: "nothing"}},
+		"the kernel has no BTF":                                        {fake{}, attaching.Attachment{Way: attaching.Fentry, Program: attaching.Empty, Target: "f"}},
+		"read /trace/events/task/nothing/id: error 2 (ENOENT)":         {fake{}, attaching.Attachment{Way: attaching.Tracepoint, Program: attaching.Empty, Target: "task/nothing"}},
+		`/trace/events/bad/bad/id holds "none\n", and no number`:       {fake{}, attaching.Attachment{Way: attaching.PerfCount, Target: "bad/bad"}},
+		"refused to attach seccomp to f: error 22 (EINVAL)":            {fake{refuse: 317, errno: 22}, attaching.Attachment{Way: attaching.Seccomp, Target: "f"}},
+		"refused to attach raw-tracepoint to g/t: error 2 (ENOENT)":    {fake{refuse: rawTracepointOpen | 1<<32, errno: 2}, attaching.Attachment{Way: attaching.RawTracepoint, Program: attaching.Empty, Target: "g/t"}},
+		"refused to attach kprobe-multi to f: error 95 (EOPNOTSUPP)":   {fake{refuse: linkCreate | 1<<32, errno: 95}, attaching.Attachment{Way: attaching.KprobeMulti, Program: attaching.Empty, Target: "f"}},
+		"refused to attach uretprobe to user_function: error 5 (EIO)":  {fake{refuse: perfEventOpen, errno: 5}, attaching.Attachment{Way: attaching.Uretprobe, Program: attaching.Empty, Target: "user_function"}},
+		"refused to attach usdt to static_probe: error 999":            {fake{refuse: perfEventOpen, errno: 999}, attaching.Attachment{Way: attaching.USDT, Program: attaching.Empty, Target: "static_probe"}},
+		"refused to attach kretprobe-multi to f: error 524 (ENOTSUPP)": {fake{refuse: linkCreate | 1<<32, errno: 524}, attaching.Attachment{Way: attaching.KretprobeMulti, Program: attaching.Empty, Target: "f"}},
+		"the kernel's BTF: ":                                           {fake{}, attaching.Attachment{Way: attaching.BTFTracepoint, Program: attaching.Empty, Target: "task/task_rename"}},
+	} {
+		var types []byte
+		if strings.HasPrefix(want, "the kernel's BTF") {
+			types = []byte("damaged")
+		}
+		p, err := attaching.Attach(with(c.kernel), c.a, types)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, %v, want %q", p, err, want)
+		}
+	}
+}
+
+// TestAttributes holds the fields of perf events, which nothing but a kernel reads.
+func TestAttributes(t *testing.T) {
+	for _, c := range []struct {
+		a                     attaching.Attachment
+		kind                  uint32
+		config, second, third uint64 // the latter two are config1, an address of a text, and config2
+		text                  string
+	}{
+		{attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Empty, Target: "f", Offset: 11}, 6, 0, 1, 11, "f"},
+		{attaching.Attachment{Way: attaching.Kretprobe, Program: attaching.Empty, Target: "g"}, 6, 1, 1, 0, "g"},
+		{attaching.Attachment{Way: attaching.Uprobe, Program: attaching.Empty, Target: "user_function", Offset: 1}, 7, 0, 1, 0x111, "/init"},
+		{attaching.Attachment{Way: attaching.Uretprobe, Program: attaching.Empty, Target: "user_function"}, 7, 1, 1, 0x110, "/init"},
+		{attaching.Attachment{Way: attaching.USDT, Program: attaching.Empty, Target: "static_probe"}, 7, 0x1000 << 32, 1, 0x24e, "/init"},
+		{attaching.Attachment{Way: attaching.Tracepoint, Program: attaching.Empty, Target: "task/task_rename"}, 2, 123, 0, 0, ""},
+	} {
+		f := with(fake{})
+		p, err := attaching.Attach(f, c.a, nil)
+		require.NoError(t, err)
+		if p.Start != 0xffffffffc0000100 || p.End != p.Start+0x40 || f.loads != 1 {
+			t.Errorf("%s: %+v behind %d loads", c.a.Way, p, f.loads)
+		}
+		le := binary.LittleEndian
+		if got := le.Uint32(f.probe); got != c.kind || le.Uint64(f.probe[8:]) != c.config || le.Uint64(f.probe[64:]) != c.third {
+			t.Errorf("%s: kind %d, %#x, %#x", c.a.Way, got, le.Uint64(f.probe[8:]), le.Uint64(f.probe[64:]))
+		}
+		if at := le.Uint64(f.probe[56:]); (at != 0) != (c.second != 0) {
+			t.Errorf("%s: a text at %#x, want %q", c.a.Way, at, c.text)
+		}
+	}
+}
+
+// TestCounters wants the maps of programs that count to be mapped, and by how much a hit moves them.
+func TestCounters(t *testing.T) {
+	for program, unit := range map[string]uint64{attaching.Empty: 0, attaching.Count: 1, attaching.Ringbuf: 24} {
+		f := with(fake{})
+		p, err := attaching.Attach(f, attaching.Attachment{Way: attaching.Kprobe, Program: program, Target: "f", Hits: 100_000}, nil)
+		require.NoError(t, err)
+		if _, got, ok := p.Counter(); got != unit || ok != (unit > 0) {
+			t.Errorf("%s: a hit adds %d, want %d", program, got, unit)
+		}
+	}
+}
+
+// TestLacks says what kernels without a way lack.
+func TestLacks(t *testing.T) {
+	none := func(string) bool { return false }
+	for _, w := range attaching.Ways() {
+		want := ""
+		if w == attaching.KprobeMulti || w == attaching.KretprobeMulti {
+			want = "CONFIG_FPROBE"
+		}
+		if got := attaching.Lacks(w, none); got != want {
+			t.Errorf("%s lacks %q, want %q", w, got, want)
+		}
+	}
+	if got := attaching.Lacks(attaching.KprobeMulti, func(f string) bool { return f == "register_fprobe_ips" }); got != "" {
+		t.Errorf("with it lacks %q", got)
+	}
+}

@@ -1,0 +1,91 @@
+package attaching
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Guest is the program in the machine.
+type Guest interface {
+	// Call has it make a system call, whose arguments may be addresses in the memory that goes with it.
+	Call(number uint64, args [6]uint64, m *Memory) (int64, error)
+	// Memory is empty memory for a call.
+	Memory() *Memory
+	// ReadFile reads a file of the guest, and WriteFile adds a text to one.
+	ReadFile(path string) (string, error)
+	WriteFile(path, text string) error
+	// Place finds a place in the program's own file by the name of a function or variable.
+	Place(symbol string) (offset uint64, err error)
+}
+
+// Memory goes with a system call, which reads and writes it. Behind the call it holds what the kernel has left there.
+type Memory struct {
+	Base uint64 // its address in the guest
+	Data []byte
+}
+
+// put lays data out and returns their address in the guest.
+func (m *Memory) put(b []byte) uint64 {
+	m.Data = append(m.Data, make([]byte, -len(m.Data)&7)...)
+	at := m.Base + uint64(len(m.Data))
+	m.Data = append(m.Data, b...)
+	return at
+}
+
+// text lays a text out with a zero behind it.
+func (m *Memory) text(s string) uint64 { return m.put(append([]byte(s), 0)) }
+
+// at returns the bytes at an address that put has returned.
+func (m *Memory) at(addr uint64) []byte { return m.Data[addr-m.Base:] }
+
+// fields is a structure of an interface of the kernel. What is not set is zero.
+type fields []byte
+
+func (f fields) u16(at int, v uint16) { binary.LittleEndian.PutUint16(f[at:], v) }
+func (f fields) u32(at int, v uint32) { binary.LittleEndian.PutUint32(f[at:], v) }
+func (f fields) u64(at int, v uint64) { binary.LittleEndian.PutUint64(f[at:], v) }
+
+// Numbers of system calls of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl).
+const (
+	callMmap          = 9
+	callPerfEventOpen = 298
+	callSeccomp       = 317
+	callBPF           = 321
+)
+
+// Refused is a system call that the kernel refused.
+type Refused struct {
+	What  string
+	Errno int
+	Log   string // what the verifier said, if it was asked
+}
+
+// Error implements error.
+func (r *Refused) Error() string {
+	text := fmt.Sprintf("the kernel refused to %s: error %s", r.What, Errno(r.Errno))
+	if r.Log != "" {
+		text += "; the verifier says:\n" + r.Log
+	}
+	return text
+}
+
+// call makes a system call and turns the number of an error into an error.
+func call(g Guest, what string, number uint64, m *Memory, args ...uint64) (int64, error) {
+	var all [6]uint64
+	copy(all[:], args)
+	result, err := g.Call(number, all, m)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	const most = 4095 // error numbers
+	if result < 0 && result >= -most {
+		return 0, &Refused{What: what, Errno: int(-result)}
+	}
+	return result, nil
+}
+
+// bpf makes the system call bpf(2).
+func bpf(g Guest, what string, command uint64, m *Memory, attr fields) (int64, error) {
+	at := m.put(attr)
+	return call(g, what, callBPF, m, command, at, uint64(len(attr)))
+}

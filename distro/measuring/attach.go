@@ -1,0 +1,99 @@
+package measuring
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"kprobesim/distro/attaching"
+	"kprobesim/image/linux"
+)
+
+// guest is the program of a session as package attaching sees it.
+type guest struct{ *session }
+
+// callSize is the size of an order for a system call, without the memory that goes with it: a number and six arguments.
+const callSize = 7 * 8
+
+// Memory implements attaching.Guest. It lies behind the first order, whose kind and size are 8 bytes.
+func (g guest) Memory() *attaching.Memory {
+	return &attaching.Memory{Base: g.program.symbols["orders"].Value + 8 + callSize}
+}
+
+// Call implements attaching.Guest.
+func (g guest) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, error) {
+	b := binary.LittleEndian.AppendUint64(nil, number)
+	for _, a := range args {
+		b = binary.LittleEndian.AppendUint64(b, a)
+	}
+	said, err := g.do(command{systemCall, append(b, m.Data...), "make a system call"})
+	if err != nil {
+		return 0, err
+	}
+	if len(said[0]) != 8 {
+		return 0, errors.New("the program does not tell what a system call returned")
+	}
+	if m.Data, err = g.m.ReadBytes(m.Base, len(m.Data)); err != nil {
+		return 0, err
+	}
+	return int64(binary.LittleEndian.Uint64(said[0])), nil
+}
+
+// ReadFile implements attaching.Guest.
+func (g guest) ReadFile(path string) (string, error) {
+	said, err := g.do(show(path))
+	if err != nil {
+		return "", err
+	}
+	return string(said[0]), nil
+}
+
+// WriteFile implements attaching.Guest.
+func (g guest) WriteFile(path, text string) error {
+	_, err := g.do(write(path, text))
+	return err
+}
+
+// Place implements attaching.Guest.
+func (g guest) Place(symbol string) (uint64, error) {
+	at, err := g.program.resolve(symbol)
+	return at - g.program.text, err
+}
+
+// attach attaches what an order says; nil for nothing.
+func (l *Lab) attach(s *session, o *Order) (*attaching.Program, error) {
+	if o.Attach == nil {
+		return nil, nil
+	}
+	a := *o.Attach
+	a.Hits = uint64(o.Warm + o.Calls)
+	p, err := attaching.Attach(guest{s}, a, tableOf(l.config.Kernel, "BTF"))
+	if err == nil && o.Attached != nil {
+		o.Attached(p)
+	}
+	return p, err
+}
+
+// tableOf returns one of a kernel's tables; nil where it has none.
+func tableOf(k *linux.Kernel, name string) []byte {
+	t, ok := k.Table(name)
+	if !ok {
+		return nil
+	}
+	return k.Image.Bytes(t.Addr, t.Size)
+}
+
+// counted is how often a program has counted itself so far; false for one that does not, and for nil.
+func (s *session) counted(p *attaching.Program) (n uint64, ok bool, err error) {
+	if p == nil {
+		return 0, false, nil
+	}
+	at, unit, ok := p.Counter()
+	if !ok {
+		return 0, false, nil
+	}
+	b, err := s.m.ReadBytes(at, 8)
+	if err != nil {
+		return 0, false, err
+	}
+	return binary.LittleEndian.Uint64(b) / unit, true, nil
+}

@@ -1,0 +1,96 @@
+package kinds_test
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/reports"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
+	"kprobesim/results"
+)
+
+// attachPlan is a short run of linux-attach.
+func attachPlan(t *testing.T, sets ...string) *schema.Plan {
+	t.Helper()
+	return linuxPlan(t, "linux-attach", sets...)
+}
+
+// TestLinuxAttach attaches in every way that the kernel has. Each is hit once a call, and its phases add up. One that the kernel
+// was built without is left out by name.
+func TestLinuxAttach(t *testing.T) {
+	p := attachPlan(t)
+	exceptions := map[string]float64{"kprobe-step": 2, "uprobe": 1, "uprobe-step": 2, "uretprobe": 2, "usdt": 1}
+	seen := 0
+	for _, o := range (&running.Runner{Measure: kinds.Measure, Workers: 2}).Run(p) {
+		if o.Err != nil {
+			t.Errorf("%s: %v", o.Point.Name, o.Err)
+			continue
+		}
+		if o.Point.Probe.Linux.What == schema.LinuxNone {
+			continue
+		}
+		seen++
+		got, err := reports.Records(o.Point, o.Measurement)
+		require.NoError(t, err)
+		if c := o.Measurement.Counts; c != (kinds.Counts{Calls: 40, Hits: 40}) {
+			t.Errorf("%s: counted are %+v", o.Point.Name, c)
+		}
+		name := strings.TrimSuffix(strings.TrimSuffix(o.Point.Name, "-count"), "-ringbuf")
+		checkAttached(t, got, exceptions[name], o.Point.Probe.Linux.Program != "")
+	}
+	if _, multi := p.Points[0].Linux.Kernel.Image.Symbol("register_fprobe_ips"); multi {
+		return
+	}
+	if seen != 53 || !strings.Contains(strings.Join(p.Notes, "\n"), "left out: kprobe-multi, kprobe-multi-count") {
+		t.Errorf("%d ways were measured; notes %q", seen, p.Notes)
+	}
+}
+
+// checkAttached holds the records of something attached.
+func checkAttached(t *testing.T, got []results.Record, exceptions float64, programmed bool) {
+	t.Helper()
+	values := map[string]float64{}
+	for _, r := range got {
+		values[r.Metric] = r.Value.Float()
+	}
+	var sum float64
+	for _, phase := range kinds.LinuxPhases() {
+		sum += values[results.PhaseMetric(phase.String())]
+	}
+	cycles := values[results.MetricCycles]
+	if cycles < 20 || sum < cycles-1 || sum > cycles+1 || values["exceptions_per_hit"] != exceptions {
+		t.Errorf("%s: a hit of %v cycles has phases of %v and %v exceptions", got[0].Probe, cycles, sum, values["exceptions_per_hit"])
+	}
+	if programmed && values[results.PhaseMetric("handler")] < 5 {
+		t.Errorf("%s: the program takes %v cycles", got[0].Probe, values[results.PhaseMetric("handler")])
+	}
+	if rate := values["million_hits_a_second"]; rate <= 0 || values[kinds.MetricTrigger] <= 0 {
+		t.Errorf("%s: %v million hits a second, %v cycles of the trigger", got[0].Probe, rate, values[kinds.MetricTrigger])
+	}
+}
+
+// TestLinuxAttachRefuses names what a kernel refuses to attach, with the error number and what the verifier says.
+func TestLinuxAttachRefuses(t *testing.T) {
+	for _, c := range []struct{ point, want, set string }{
+		{"fentry", "the kernel's BTF has no nowhere", "points.fentry.target=nowhere"},
+		{"tp-btf", "the kernel's BTF has no task/nothing", "points.tp-btf.target=task/nothing"},
+		{"fmod-ret", "the verifier says:\n__set_task_comm() is not modifiable", "points.fmod-ret.target=__set_task_comm"},
+		{"raw-tp", "refused to attach raw-tracepoint to task/nothing: error 2 (ENOENT)", "points.raw-tp.target=task/nothing"},
+		{"tp", "read /trace/events/task/nothing/id: error 2 (ENOENT)", "points.tp.target=task/nothing"},
+		{"ftrace", "attach function-tracer to nowhere", "points.ftrace.target=nowhere"},
+		{"fentry", "fentry was hit 0 times in 40 calls", "points.fentry.loop=empty"},
+		{"perf-count", "perf-count was hit 0 times", "points.perf-count.loop=empty"},
+		{"kprobe", "the kernel has no function nowhere", "points.kprobe.target=nowhere"},
+		{"usdt", "the program has no symbol nowhere", "points.usdt.target=nowhere"},
+	} {
+		pt, err := attachPlan(t, c.set).Point(c.point)
+		if err != nil {
+			hosttools.Missing(t, "refusing to attach "+c.point, err.Error())
+		}
+		require.Error(t, require.Err(kinds.Measure(pt)), c.want, "%s with %s", c.point, c.set)
+	}
+}
