@@ -2,7 +2,7 @@
 // at once, and a score for each package at the end or when it is interrupted. `make mutants` runs it.
 //
 // A mistake is a condition that is negated, an operator or a number that is another, a statement or a result that is left
-// out. They are drawn from all packages by a seed. It leaves out mistakes of two places at once, and declarations. All drawn
+// out. They are drawn from all packages by a seed. It leaves out mistakes of two places at once, declarations, and values beside an error. All drawn
 // mutants of a package are compiled into one binary of tests (package mutants), so nothing of the tree is touched.
 package main
 

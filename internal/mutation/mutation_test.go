@@ -44,6 +44,13 @@ func nothing() {
 	x := "text"
 	_ = func() string { return x }
 }
+
+func failing() (int, bool, error) {
+	if err := fail(); err != nil {
+		return 5, true, err
+	}
+	return 6, true, fail()
+}
 `
 
 // parsed is a package of one file, in a tree of its own.
@@ -88,12 +95,19 @@ func TestMutantsOf(t *testing.T) {
 (T).sum 13: return n, !t.on, fail() -> return n, t.on, fail()
 (T).sum 14: case 7: -> case (7 + 1):
 (T).sum 14: case 7: -> case (7 - 1):
-(T).sum 15: return n, false, errors.New("text") -> return n, true, errors.New("text")
 (T).sum 15: return n, false, errors.New("text") -> return n, false, *new(error)
 (T).sum 17: return 0, true, nil -> return (0 + 1), true, nil
 (T).sum 17: return 0, true, nil -> return 0, false, nil
 none 20: func none() (int, string, bool) { return 0, "", false } -> func none() (int, string, bool) { return 0, "", true }
 nothing 26: _ = func() string { return x } -> 
+failing 30: if err := fail(); err != nil { -> if err := fail(); !(err != nil) {
+failing 30: if err := fail(); err != nil { -> if err := fail(); err == nil {
+failing 31: return 5, true, err -> return 5, true, *new(error)
+failing 33: return 6, true, fail() -> return (6 + 1), true, fail()
+failing 33: return 6, true, fail() -> return (6 - 1), true, fail()
+failing 33: return 6, true, fail() -> return *new(int), true, fail()
+failing 33: return 6, true, fail() -> return 6, false, fail()
+failing 33: return 6, true, fail() -> return 6, true, *new(error)
 `
 	lines := func(s string) []string { return slices.Sorted(strings.Lines(s)) }
 	if !slices.Equal(lines(got.String()), lines(want)) {

@@ -33,7 +33,7 @@ type finder struct {
 	text    string
 	at      func(token.Pos) int
 	results *ast.FieldList
-	idle    [][2]int // zeros beside false, which no caller looks at
+	idle    [][2]int // zeros beside false and values beside an error, which no caller looks at
 	all     []change
 }
 
@@ -73,6 +73,7 @@ func (s *finder) node(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.IfStmt:
 		s.put(n.Cond.Pos(), n.Cond.End(), "!("+s.of(n.Cond)+")")
+		s.failed(n)
 	case *ast.BinaryExpr:
 		s.swap(n.OpPos, n.Op)
 	case *ast.IncDecStmt:
@@ -117,8 +118,8 @@ func (s *finder) literal(n *ast.BasicLit) {
 // returned returns no error, or a zero value, or the contrary of a condition. Values beside an error are nothing that a caller
 // may look at.
 func (s *finder) returned(n *ast.ReturnStmt) {
-	for _, x := range n.Results {
-		if s.of(x) == "0" && s.of(n.Results[len(n.Results)-1]) == "false" {
+	for i, x := range n.Results {
+		if s.of(x) == "0" && s.of(n.Results[len(n.Results)-1]) == "false" || i < len(n.Results)-1 && s.fails(n) {
 			s.idle = append(s.idle, [2]int{s.at(x.Pos()), s.at(x.End())})
 		}
 	}
@@ -133,11 +134,23 @@ func (s *finder) returned(n *ast.ReturnStmt) {
 	}
 	for i, x := range n.Results {
 		switch of := s.of(types[i]); {
-		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == `""` || s.of(x) == "true" || s.of(x) == "false" || s.of(x) == of+"{}", i < len(types)-1 && s.fails(n):
+		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == `""` || s.of(x) == "true" || s.of(x) == "false" || s.of(x) == of+"{}":
 		case of == "bool":
 			s.put(x.Pos(), x.End(), "!("+s.of(x)+")")
 		default:
 			s.put(x.Pos(), x.End(), "*new("+of+")")
+		}
+	}
+}
+
+// failed notes the values that stand beside an error where there is one.
+func (s *finder) failed(n *ast.IfStmt) {
+	if s.of(n.Cond) != "err != nil" {
+		return
+	}
+	for _, x := range n.Body.List {
+		if r, ok := x.(*ast.ReturnStmt); ok && len(r.Results) > 1 && s.of(r.Results[len(r.Results)-1]) == "err" {
+			s.idle = append(s.idle, [2]int{s.at(r.Results[0].Pos()), s.at(r.Results[len(r.Results)-2].End())})
 		}
 	}
 }
