@@ -6,12 +6,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"kprobesim/image"
 	"kprobesim/image/linux/linuxtest"
@@ -75,6 +77,66 @@ func zstdOf(t testing.TB, b []byte) []byte {
 	return z.EncodeAll(b, nil)
 }
 
+func lz4Of(t testing.TB, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := lz4.NewWriter(&out)
+	err := z.Apply(lz4.LegacyOption(true))
+	if err == nil {
+		_, err = z.Write(b)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// lzopHead is the header of a file of lzop 1.04, of a file named h, with check sums of the content.
+var lzopHead = []byte(lzopMagic + "\x10\x40\x20\xa0\x09\x40\x03\x09\x03\x00\x00\x01\x00\x00\x81\xa4" + "\x6b\x07\x8f\x41\x00\x00\x00\x00" + "\x01h\x38\xba\x04\x3a")
+
+// lzopOf packs without compressing, in blocks with a check sum that nobody reads.
+func lzopOf(b []byte) []byte {
+	out := bytes.Clone(lzopHead)
+	for part := range slices.Chunk(b, 256<<10) {
+		for range 2 {
+			out = binary.BigEndian.AppendUint32(out, uint32(len(part)))
+		}
+		out = append(append(out, 0, 0, 0, 0), part...)
+	}
+	return append(out, 0, 0, 0, 0)
+}
+
+// TestLzop reads what lzop -9 writes, and files of it that are cut or damaged.
+func TestLzop(t *testing.T) {
+	file := append(bytes.Clone(lzopHead), "\x00\x00\x00\x1d\x00\x00\x00\x0d\xa3\x10\x0a\xe5\x17hello 5\x14\x00\x11\x00\x00\x00\x00\x00\x00"...)
+	r, err := newLzop(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(r); err != nil || string(b) != "hello hello hello hello hello" {
+		t.Errorf("%q, %v", b, err)
+	}
+	for cut := range len(file) {
+		if r, err := newLzop(file[:cut]); err == nil {
+			if _, err = io.ReadAll(r); err == nil {
+				t.Errorf("no error of a file of %d bytes", cut)
+			}
+		}
+	}
+	for at, flags := range map[int]byte{len(lzopMagic) + 10: 0x08, len(lzopMagic) + 11: 0x41, len(lzopHead) + 7: 0xff, len(lzopHead): 0xff} {
+		bad := bytes.Clone(file)
+		bad[at] = flags
+		if r, err := newLzop(bad); err == nil {
+			if _, err = io.ReadAll(r); err == nil {
+				t.Errorf("no error of a file with %#x at %d", flags, at)
+			}
+		}
+	}
+}
+
 var layouts = []linuxtest.Kernel{
 	{Bits: 64, PerCPU: true}, {Bits: 64}, {Bits: 64, Behind: true}, {Bits: 32}, {Bits: 32, Behind: true},
 }
@@ -135,6 +197,7 @@ func TestPacked(t *testing.T) {
 	plain := layouts[0].ELF()
 	for name, payload := range map[string][]byte{
 		"stored": plain, "gzip": gzipOf(t, plain), "zstd": sized(zstdOf(t, plain), len(plain)), "XZ": sized(xzOf(plain), len(plain)),
+		"LZ4": sized(lz4Of(t, plain), len(plain)), "LZO": sized(lzopOf(plain), len(plain)),
 	} {
 		k, err := Read(name, linuxtest.Boxed(payload))
 		if err != nil {
@@ -170,6 +233,8 @@ func TestRefused(t *testing.T) {
 		"is truncated":                                 packed[:len(packed)-8],
 		"damaged payload (gzip":                        bad,
 		"payload of unknown compression (6c 7a 6f 70)": linuxtest.Boxed([]byte("lzop....")),
+		"damaged payload (LZ4":                         linuxtest.Boxed(lz4Of(t, plain)[:4096]),
+		"damaged payload (bzip2":                       linuxtest.Boxed([]byte("BZh9, and nothing of it")),
 		"has no section .rodata":                       bare,
 		"has no kallsyms tables":                       blank,
 		"has kallsyms names without addresses":         unordered,

@@ -2,13 +2,16 @@ package linux
 
 import (
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 	"github.com/xi2/xz"
 )
 
@@ -82,47 +85,59 @@ func unpackKept(payload []byte, kept Keeper) ([]byte, error) {
 	return content, err
 }
 
+// compression is a format of payloads: the bytes by which one begins, and what unpacks it.
+type compression struct {
+	name, magic string
+	open        func(payload []byte) (io.Reader, error)
+}
+
+// compressions are those that kernels are built with (Kconfig, KERNEL_GZIP and its neighbours), but for LZMA.
+var compressions = [...]compression{
+	{"XZ", "\xfd7zXZ\x00", func(payload []byte) (io.Reader, error) {
+		r, err := xz.NewReader(bytes.NewReader(payload), maxWindow)
+		if err == nil {
+			r.Multistream(false)
+		}
+		return r, err
+	}},
+	{"gzip", "\x1f\x8b", func(payload []byte) (io.Reader, error) {
+		r, err := gzip.NewReader(bytes.NewReader(payload))
+		if err == nil {
+			r.Multistream(false)
+		}
+		return r, err
+	}},
+	{"zstd", "\x28\xb5\x2f\xfd", func(payload []byte) (io.Reader, error) {
+		return zstd.NewReader(bytes.NewReader(payload[:len(payload)-4]), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxMemory(maxKernel), zstd.WithDecoderMaxWindow(maxWindow))
+	}},
+	{"LZ4", "\x02\x21\x4c\x18", func(payload []byte) (io.Reader, error) { return lz4.NewReader(bytes.NewReader(payload)), nil }},
+	{"LZO", lzopMagic, func(payload []byte) (io.Reader, error) { return newLzop(payload) }},
+	{"bzip2", "BZh", func(payload []byte) (io.Reader, error) {
+		return bzip2.NewReader(bytes.NewReader(payload[:len(payload)-4])), nil
+	}},
+}
+
 // unpack decompresses the payload of a bzImage. Behind a stream that does not tell the size of its result
 // stands that size, in four bytes.
 func unpack(payload []byte) ([]byte, error) {
-	var r io.Reader
-	var err error
-	what := ""
-	switch {
-	case bytes.HasPrefix(payload, []byte("\x7fELF")):
+	if bytes.HasPrefix(payload, []byte("\x7fELF")) {
 		return payload, nil
-	case bytes.HasPrefix(payload, []byte("\xfd7zXZ\x00")):
-		what = "XZ"
-		var x *xz.Reader
-		if x, err = xz.NewReader(bytes.NewReader(payload), maxWindow); err == nil {
-			x.Multistream(false)
-			r = x
-		}
-	case bytes.HasPrefix(payload, []byte("\x1f\x8b")):
-		what = "gzip"
-		var z *gzip.Reader
-		if z, err = gzip.NewReader(bytes.NewReader(payload)); err == nil {
-			z.Multistream(false)
-			r = z
-		}
-	case bytes.HasPrefix(payload, []byte("\x28\xb5\x2f\xfd")):
-		what = "zstd"
-		var z *zstd.Decoder
-		z, err = zstd.NewReader(bytes.NewReader(payload[:len(payload)-4]), zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderMaxMemory(maxKernel), zstd.WithDecoderMaxWindow(maxWindow))
-		if err == nil {
-			defer z.Close()
-			r = z
-		}
-	default:
-		return nil, fmt.Errorf("has a payload of unknown compression (% x): XZ, gzip and zstd are read", payload[:min(len(payload), 4)])
 	}
+	i := slices.IndexFunc(compressions[:], func(c compression) bool { return bytes.HasPrefix(payload, []byte(c.magic)) })
+	if i < 0 || len(payload) < 16 {
+		return nil, fmt.Errorf("has a payload of unknown compression (% x): XZ, gzip, zstd, LZ4, LZO and bzip2 are read", payload[:min(len(payload), 4)])
+	}
+	r, err := compressions[i].open(payload)
 	var out []byte
 	if err == nil {
 		out, err = readAll(r, sizeHint(payload))
 	}
+	if z, ok := r.(*zstd.Decoder); ok && z != nil {
+		z.Close()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("has a damaged payload (%s: %w): copy it again", what, err)
+		return nil, fmt.Errorf("has a damaged payload (%s: %w): copy it again", compressions[i].name, err)
 	}
 	return out, nil
 }
