@@ -47,6 +47,7 @@ const (
 var last = [...]struct{ text, reason string }{
 	{"reboot: System halted\n", Halted},
 	{"reboot: Power down\n", Halted},
+	{"reboot: Power off not available: System halted instead\n", Halted}, // from 6.11 on
 	{"---[ end Kernel panic", Panicked},
 }
 

@@ -102,6 +102,9 @@ func (a *app) explain(o *explainOptions, places []string) error {
 	if err != nil {
 		return err
 	}
+	if doubt := k.Doubt(); doubt != "" {
+		fmt.Fprintf(a.err, "kprobesim: %s\n", doubt)
+	}
 	sites, err := o.sites(k, places)
 	if err != nil {
 		return fail(exitUsage, err)

@@ -44,7 +44,7 @@ func (k *Kernel) straight(start uint64) []uint64 {
 	if !ok {
 		return nil
 	}
-	starts := k.rules.Starts(fn)
+	starts := k.Starts(start)
 	for i, at := range starts {
 		if run, err := k.rules.Run(fn.Code[at-fn.Start:], at); err == nil && run == kprobes.Emulated && fn.Code[at-fn.Start] != nearCall {
 			return starts[:i+1]

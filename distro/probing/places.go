@@ -14,7 +14,7 @@ func (k *Kernel) Resolve(place string) (uint64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("place %q: write an address as 0xffffffff81000000", place)
 		}
-		return at, nil
+		return k.Entry(at), nil
 	}
 	name, offset, found := strings.Cut(place, "+")
 	s, ok := k.image.Symbol(name)
@@ -22,7 +22,7 @@ func (k *Kernel) Resolve(place string) (uint64, error) {
 		return 0, fmt.Errorf("place %q: the kernel has no symbol %s: its names are those of /proc/kallsyms", place, name)
 	}
 	if !found {
-		return s.Addr, nil
+		return k.Entry(s.Addr), nil
 	}
 	off, err := strconv.ParseUint(offset, 0, 32)
 	if err != nil {
@@ -31,7 +31,7 @@ func (k *Kernel) Resolve(place string) (uint64, error) {
 	if fn, _, ok := k.function(s.Addr); ok && off >= uint64(len(fn.Code)) {
 		return 0, fmt.Errorf("place %q: %s is %#x bytes long: write an offset in it, or an address for another function", place, name, len(fn.Code))
 	}
-	return s.Addr + off, nil
+	return k.Entry(s.Addr + off), nil
 }
 
 // Code returns the bytes of the longest instruction at an address, fewer at the end of its function.
@@ -44,13 +44,18 @@ func (k *Kernel) Code(at uint64) []byte {
 	return fn.Code[off:min(off+longest, uint64(len(fn.Code)))]
 }
 
-// Starts lists where the instructions of the function around an address begin, up to one that cannot be read.
+// Starts lists where the instructions of the function around an address begin, up to one that cannot be read. The mark at its
+// start is left out: a probe there is one at the next instruction.
 func (k *Kernel) Starts(at uint64) []uint64 {
 	fn, _, ok := k.function(at)
 	if !ok {
 		return nil
 	}
-	return k.rules.Starts(fn)
+	starts := k.rules.Starts(fn)
+	if len(starts) > 0 && k.Entry(starts[0]) != starts[0] {
+		return starts[1:]
+	}
+	return starts
 }
 
 // Random returns the address of an instruction of the kernel's text by numbers that next gives: a function, and
@@ -64,9 +69,9 @@ func (k *Kernel) Random(next func() uint64) uint64 {
 			continue
 		}
 		if next()%16 == 0 {
-			return fn.Start + next()%uint64(len(fn.Code))
+			return k.Entry(fn.Start + next()%uint64(len(fn.Code)))
 		}
-		return starts[next()%uint64(len(starts))]
+		return k.Entry(starts[next()%uint64(len(starts))])
 	}
 	return k.functions[0]
 }

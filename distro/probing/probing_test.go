@@ -37,14 +37,20 @@ var functions = [...]function{
 	{"static", 0xa0, "\x48\x89\xe5\xe8\x00\x00\x00\x00\xc3"},
 	{"bug", 0xc0, "\x55\x48\x89\xe5\x90\x90\x0f\x0b"},
 	{"memory", 0xe0, "\xff\x15\x00\x00\x00\x00\xc3"},
-	{"retpoline", 0x100, "\x48\x8b\x05\x00\x00\x00\x00\xe9\x34\x00\x00\x00"},
-	{"__x86_indirect_thunk_rax", 0x140, "\xff\xe0"},
+	{"retpoline", 0x100, "\x48\x8b\x05\x00\x00\x00\x00\xe9\x24\x01\x00\x00"},
 	{"faults", 0x160, "\x48\x89\xf8\x48\x8b\x00\x48\x89\xc7\xc3"},
 	{"loops", 0x180, "\x48\x89\xf8\x48\xff\xc8\x75\xfb\xc3"},
 	{"returns", 0x1a0, "\xc3\xcc\xcc\xcc\xcc\x48\x89\xf8\x48\x89\xc7\xc3"},
 	{"vector", 0x1c0, "\x48\x89\xf8\xc5\xf9\x6f\x06\x48\x89\xc7\x90\x90\x90\x90\xc3"},
 	{"vzero", 0x1e0, "\xc5\xf8\x77\x89\xf8\x48\x89\xc7\x48\x89\xf8\xc5\xfc\x77"},
-	{"_etext", 0x200, ""},
+	{"marked", 0x200, "\xf3\x0f\x1e\xfa\xe8\x00\x00\x00\x00\xc3"},
+	{"shifts", 0x220, "\x48\xc1\xe0\x02\x89\xc2\xc3"},
+	{"__indirect_thunk_start", 0x230, ""},
+	{"__x86_indirect_thunk_rax", 0x230, "\xff\xe0"},
+	{"returned", 0x240, "\x48\x89\xf8\x48\x89\xc7\xe9\x15\x00\x00\x00"},
+	{"__x86_return_thunk", 0x260, "\xc3"},
+	{"__indirect_thunk_end", 0x261, ""},
+	{"_etext", 0x270, ""},
 	{"start_of_init", 0x280, "\x55\x5d\xc3"},
 	{"end", 0x400, ""},
 }
@@ -52,41 +58,51 @@ var functions = [...]function{
 // madeUp is a kernel with a table of each kind. What the entries stand for is an offset in the text.
 func madeUp(t *testing.T) *Kernel {
 	t.Helper()
+	return release(t, "6.1.0-56-amd64", "")
+}
+
+// release is the made-up kernel as of a release, without a function.
+func release(t *testing.T, release, without string) *Kernel {
+	t.Helper()
 	code := bytes.Repeat([]byte{0xcc}, 0x800)
 	for _, f := range functions {
 		copy(code[f.at:], f.code)
 	}
-	from := &linux.Kernel{}
-	table := func(name string, size, at int) {
-		e := make([]byte, size)
-		switch from := linuxtest.Text + uint64(len(code)); name {
-		case "ftrace sites", "blacklist of probes":
-			binary.LittleEndian.PutUint64(e, linuxtest.Text+uint64(at))
-		default:
-			binary.LittleEndian.PutUint32(e, uint32(linuxtest.Text+uint64(at)-from))
-		}
+	from := &linux.Kernel{Setup: linux.Setup{Release: release}}
+	table := func(name string, size int, places ...int) {
 		from.Tables = append(from.Tables, linux.Table{
-			Name: name, Addr: linuxtest.Text + uint64(len(code)), Size: uint64(size), Entry: uint64(size),
+			Name: name, Addr: linuxtest.Text + uint64(len(code)), Size: uint64(size * len(places)), Entry: uint64(size),
 		})
-		code = append(code, e...)
+		for _, at := range places {
+			e := make([]byte, size)
+			switch from := linuxtest.Text + uint64(len(code)); name {
+			case "ftrace sites", "blacklist of probes":
+				binary.LittleEndian.PutUint64(e, linuxtest.Text+uint64(at))
+			default:
+				binary.LittleEndian.PutUint32(e, uint32(linuxtest.Text+uint64(at)-from))
+			}
+			code = append(code, e...)
+		}
 	}
 	table("exceptions", 12, 0x163)
 	table("jump labels", 16, 0x84)
 	table("static calls", 8, 0xa3)
 	table("BUG places", 12, 0xc6)
-	table("ftrace sites", 8, 0x20)
+	table("ftrace sites", 8, 0x20, 0x204)
 	table("blacklist of probes", 8, 0x60)
 	im, err := image.LoadBare("made-up", linuxtest.Kernel{Bits: 64, Code: code}.ELF(), func(*image.Image) ([]image.Symbol, error) {
 		var out []image.Symbol
 		for _, f := range functions {
+			if f.name == without {
+				continue
+			}
 			out = append(out, image.NewSymbol(f.name, linuxtest.Text+uint64(f.at), 0, f.code != "", true, ".text"))
 		}
 		return out, nil
 	})
 	require.NoError(t, err)
 	from.Image = im
-	k := require.Must(Read(from, nil))(t)
-	return k
+	return require.Must(Read(from, func(va uint64, n int) []byte { return im.Bytes(va, uint64(n)) }))(t)
 }
 
 // TestKernelWithoutTables is refused: its rules could not be applied.
@@ -162,6 +178,10 @@ func TestRules(t *testing.T) {
 		{place: "vzero", kind: "stepped", kept: kprobes.RuleNotBoostable},
 		{place: "vzero+3", kind: "stepped"},
 		{place: "vzero+11", kind: "stepped", kept: kprobes.RuleNotBoostable},
+		{place: "marked", kind: "ftrace", kept: kprobes.RuleFtrace, event: true},
+		{place: "marked+4", kind: "ftrace", kept: kprobes.RuleFtrace, event: true},
+		{place: "shifts", kind: "stepped", kept: kprobes.RuleNotBoostable},
+		{place: "returned", kind: "stepped", kept: kprobes.RuleIndirectJump},
 		{place: "start_of_init", rule: ruleText, errno: kprobes.EINVAL},
 		{place: "0x1000", rule: ruleText, errno: kprobes.EINVAL},
 	} {
@@ -170,6 +190,34 @@ func TestRules(t *testing.T) {
 		if v.Rule != x.rule || v.Errno != int(x.errno) || v.Probe != (x.rule == "") || v.Kind != x.kind || v.Kept != x.kept ||
 			v.Optimized != (x.kind != "" && x.kept == "") || v.Event != x.event {
 			t.Errorf("%s: %+v, want %+v", x.place, v, x)
+		}
+	}
+}
+
+// TestRulesByVersion asks kernels of several versions where their rules differ.
+func TestRulesByVersion(t *testing.T) {
+	for _, x := range []struct {
+		release, without, place string
+		errno                   kprobes.Errno
+		kept                    kprobes.Rule
+	}{
+		{"6.8.0", "", "shifts", 0, kprobes.RuleNotBoostable},
+		{"6.9.0", "", "shifts", 0, ""},
+		{"6.8.0", "", "plain+11", kprobes.EINVAL, ""},
+		{"6.9.0", "", "plain+11", kprobes.EILSEQ, ""},
+		{"6.12.0", "", "retpoline", 0, kprobes.RuleIndirectJump},
+		{"6.12.0", "__indirect_thunk_start", "retpoline", 0, ""},
+		{"6.12.0", "__indirect_thunk_start", "faults", 0, kprobes.RuleExceptionTable},
+		{"6.1.0", "__indirect_thunk_end", "returned", 0, ""},
+	} {
+		k := release(t, x.release, x.without)
+		if v := k.At(require.Must(k.Resolve(x.place))(t)); v.Errno != int(x.errno) || v.Kept != x.kept || v.Probe && v.Optimized != (x.kept == "") {
+			t.Errorf("%+v: %+v", x, v)
+		}
+	}
+	for version, known := range map[string]bool{"5.17.0": false, "5.18.0-rc1": true, "6.12.117+deb12-amd64": true, "6.13.1": false, "7.0": false, "": false} {
+		if k := release(t, version, ""); (k.Doubt() == "") != known {
+			t.Errorf("%q: %q", version, k.Doubt())
 		}
 	}
 }

@@ -16,8 +16,9 @@ import (
 
 // Kernel is a kernel with what its tables say of its text. It does not change.
 type Kernel struct {
-	image *image.Image
-	rules x86.Packaged
+	image   *image.Image
+	release string
+	rules   x86.Packaged
 	// text reads n bytes of code; shorter or nil where there is none.
 	text func(va uint64, n int) []byte
 
@@ -64,7 +65,7 @@ const (
 func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) {
 	im := k.Image
 	out := &Kernel{
-		image: im, text: text, rules: x86.Packaged{Mode: im.Bits},
+		image: im, text: text, rules: x86.Packaged{Mode: im.Bits, Groups: newer(k.Version(), 6, 9)}, release: k.Version(),
 		exceptions: map[uint64]bool{}, ftrace: map[uint64]bool{}, bugs: map[uint64]bool{}, blacklist: map[uint64]bool{},
 	}
 	if text == nil {
@@ -75,12 +76,6 @@ func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) 
 		return nil, errors.New("the kernel does not say where its text is: it has no symbols _stext and _etext")
 	}
 	for _, s := range im.Symbols {
-		if strings.HasPrefix(s.Name, "__x86_indirect_thunk_") {
-			if out.rules.Thunks.End == 0 {
-				out.rules.Thunks.Start = s.Addr
-			}
-			out.rules.Thunks.End = s.Addr + thunkSize
-		}
 		if s.Func && out.core.Contains(s.Addr) {
 			out.functions = append(out.functions, s.Addr)
 		}
@@ -88,6 +83,7 @@ func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) 
 	if len(out.functions) == 0 {
 		return nil, errors.New("the kernel names no function of its text: copy it again")
 	}
+	out.rules.Thunks, out.rules.Untabled = thunks(im, text != nil)
 	out.entry, _ = between(im, "__entry_text_start", "__entry_text_end")
 	for _, a := range areas {
 		if s, ok := between(im, a.from, a.to); ok {
@@ -101,6 +97,42 @@ func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) 
 		}
 	}
 	return out, out.readTables(k)
+}
+
+// thunks finds the area to which a jump counts as an indirect one: by its ends, the thunk of returns included, or where the second
+// end has no name up to the last retpoline. A kernel that has retpolines and no such area does not look at indirect jumps. In a
+// file every return is a jump to the thunk, which a kernel replaces when it boots, unless the processor needs the thunk.
+func thunks(im *image.Image, booted bool) (area kprobes.Span, untabled bool) {
+	start, marked := im.Symbol("__indirect_thunk_start")
+	for _, s := range im.Symbols {
+		if strings.HasPrefix(s.Name, "__x86_indirect_thunk_") {
+			area = kprobes.Span{Start: start.Addr, End: s.Addr + thunkSize}
+		}
+	}
+	if area.End == 0 || !marked {
+		return kprobes.Span{}, area.End != 0
+	}
+	if end, ok := im.Symbol("__indirect_thunk_end"); ok && booted {
+		area.End = end.Addr
+	}
+	return area, false
+}
+
+// Doubt says that the kernel is of a version whose rules are not known here, or "". Those from 5.18 to 6.12 are known.
+func (k *Kernel) Doubt() string {
+	if newer(k.release, 5, 18) && !newer(k.release, 6, 13) {
+		return ""
+	}
+	return fmt.Sprintf("the rules are those of kernels from 5.18 to 6.12, and this one is %q: ask it by --verify", k.release)
+}
+
+// newer reports whether a release is of a version or of a later one.
+func newer(release string, major, minor int) bool {
+	var a, b int
+	if n, _ := fmt.Sscanf(release, "%d.%d", &a, &b); n != 2 {
+		return false
+	}
+	return a > major || a == major && b >= minor
 }
 
 func between(im *image.Image, from, to string) (s kprobes.Span, ok bool) {

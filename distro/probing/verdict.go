@@ -55,7 +55,26 @@ type Verdict struct {
 // ruleReserved keeps a breakpoint where the kernel itself changes the text that a jump would cover.
 const ruleReserved kprobes.Rule = "changed-by-the-kernel"
 
-// At judges an address.
+// marks are endbr64 and endbr32, which mark the target of an indirect branch (SDM vol. 2, ENDBR64), and the nops that a kernel
+// writes in their place where no branch leads.
+var marks = [...]string{"\xf3\x0f\x1e\xfa", "\xf3\x0f\x1e\xfb", "\x66\x0f\x1f\x00", "\x0f\x1f\x40\xd6"}
+
+// markSize is the length of a mark.
+const markSize = 4
+
+// Entry moves an address at the start of a function behind the mark there. The kernel does so with a probe, because the call of
+// ftrace stands behind it.
+func (k *Kernel) Entry(addr uint64) uint64 {
+	if !slices.Contains(marks[:], string(k.text(addr, markSize))) {
+		return addr
+	}
+	if fn, off, ok := k.function(addr); ok && off == 0 && len(fn.Code) > markSize {
+		return addr + markSize
+	}
+	return addr
+}
+
+// At judges an address, which Entry has moved.
 func (k *Kernel) At(addr uint64) Verdict {
 	v := Verdict{Addr: addr, Place: k.image.SymbolText(addr)}
 	fn, off, ok := k.function(addr)

@@ -8,13 +8,20 @@ import (
 	"kprobesim/kprobes"
 )
 
-// Packaged has the rules of kernels of 2022 (5.18 to 6.1) for code that they run, as far as the rules look at bytes.
+// Packaged has the rules of kernels from 5.18 on for code that they run, as far as the rules look at bytes.
 // They differ from the rules of the kernels of this project in what a decoder must know, as a distribution's kernel has
 // instructions that these have not.
 type Packaged struct {
 	Mode int // 64 or 32
-	// Thunks is where the kernel's retpolines are: a jump there is an indirect one.
-	Thunks kprobes.Span
+	// Groups says that the rules are those from 6.9 on. They know the instruction by more than its first byte: members of groups
+	// 2 to 5 run elsewhere unaided, and traps of the kernel's own take no probe (J. Jia, x86/kprobes: Boost more instructions
+	// from grp2/3/4/5, and Prohibit kprobing on INT and UD, 4 February 2024).
+	Groups bool
+	// Thunks is where the kernel's retpolines are: a jump there is an indirect one. Untabled says that indirect jumps are no threat,
+	// because a kernel that is built with retpolines has no tables of jumps (P. Pavlu, x86/retpoline,kprobes: Skip optprobe check
+	// for indirect jumps with retpolines and IBT, commit 833fd80, 6.6).
+	Thunks   kprobes.Span
+	Untabled bool
 
 	last *walked // nil: every look decodes anew
 }
@@ -51,9 +58,12 @@ func (p Packaged) Boundary(fn kprobes.Text, addr uint64) bool {
 }
 
 // Run says how a hit runs the instruction at the start of code: Emulated, or Stepped, by which a copy with a breakpoint
-// behind it is meant. The error is EINVAL or EOPNOTSUPP.
+// behind it is meant. The error is EINVAL, EOPNOTSUPP or EILSEQ.
 func (p Packaged) Run(code []byte, addr uint64) (kprobes.Mode, error) {
 	in, err := p.decode(code, addr)
+	if p.Groups && err == nil && trap(in) {
+		return 0, kprobes.EILSEQ
+	}
 	if err := copyableLater(in, err); err != nil {
 		return 0, err
 	}
@@ -61,6 +71,18 @@ func (p Packaged) Run(code []byte, addr uint64) (kprobes.Mode, error) {
 		return kprobes.Emulated, nil
 	}
 	return kprobes.Stepped, nil
+}
+
+// trap recognizes int3, int, into and int1, and ud0, ud1 and ud2 (SDM vol. 2, INT and UD).
+func trap(in insn) bool {
+	op := in.Opcode
+	switch op[0] {
+	case int3, 0xcd, 0xce, 0xf1:
+		return true
+	case 0x0f:
+		return len(op) > 1 && (op[1] == 0x0b || op[1] == 0xb9 || op[1] == 0xff)
+	}
+	return false
 }
 
 // Region applies the safety check of jump optimization. Breakpoints of the compiler and of the kernel stand behind
@@ -72,7 +94,7 @@ func (p Packaged) Region(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 	var refused *kprobes.Refusal
 	stuck := p.threats(s, func(in insn) bool {
 		switch {
-		case in.Opcode[0] == int3:
+		case in.Opcode[0] == int3, p.Untabled && indirectJump(in) && (s.Exceptions == nil || !s.Exceptions(in.Addr)):
 			return true
 		case relativeJump(in) && p.Thunks.Contains(in.target()):
 			refused = kprobes.Refuse(kprobes.RuleIndirectJump, in.Addr, "%s jumps by a retpoline, which may lead anywhere", s.Fn.At(in.Addr))
@@ -135,6 +157,9 @@ func (p Packaged) collect(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 // the long nop; prefixes do not count there. Of the longer maps nothing does.
 func (p Packaged) canBoost(in insn) bool {
 	op := in.Opcode
+	if boosts, known := boostsMember(in); p.Groups && known {
+		return boosts
+	}
 	switch {
 	case op[0] == 0xff:
 		return in.modrmReg() == 4
@@ -144,6 +169,23 @@ func (p Packaged) canBoost(in insn) bool {
 		return len(op) > 1 && (op[1] == 0x1f || boost0F.has(op[1]))
 	}
 	return canBoost(in.Code, p.Mode)
+}
+
+// boostsMember is the rule of 6.9 for a member of groups 2 to 5: of shifts and of unary operations all but the one that is
+// reserved, inc and dec, and the near jump (SDM vol. 2, table A-6).
+func boostsMember(in insn) (boosts, known bool) {
+	reg := in.modrmReg()
+	switch in.Opcode[0] {
+	case 0xc0, 0xc1, 0xd0, 0xd1, 0xd2, 0xd3:
+		return reg != 6, true
+	case 0xf6, 0xf7:
+		return reg != 1, true
+	case 0xfe:
+		return reg < 2, true
+	case 0xff:
+		return reg < 2 || reg == 4, true
+	}
+	return false, false
 }
 
 // walk calls f for each instruction of a function until f has enough, and returns where none can be read; 0 for nowhere.

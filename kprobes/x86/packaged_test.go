@@ -44,3 +44,26 @@ func TestPackagedStopsAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestMembersOfGroups holds which members of groups 2 to 5 run elsewhere unaided from 6.9 on, and before, and which traps take no
+// probe then.
+func TestMembersOfGroups(t *testing.T) {
+	for code, want := range map[string][2]bool{
+		"\xc1\xe0\x02": {false, true}, "\xc1\xf0\x02": {false, false}, "\xd3\xe8": {false, true}, "\xd0\x38": {false, true},
+		"\xf6\xc1\x02": {false, true}, "\xf6\xc9\x02": {false, false}, "\x48\xf7\xd8": {false, true},
+		"\xfe\xc0": {false, true}, "\xfe\xd0": {false, false}, "\xff\xc8": {false, true}, "\xff\xe0": {true, true}, "\xff\xd0": {false, false},
+		"\x89\xd8": {true, true},
+	} {
+		for i, p := range []Packaged{{Mode: 64}, {Mode: 64, Groups: true}} {
+			in := insn{Code: []byte(code), Opcode: opcodeOf([]byte(code), 64)}
+			if got := p.canBoost(in); got != want[i] {
+				t.Errorf("% x, from 6.9 on %v: %v", code, p.Groups, got)
+			}
+		}
+	}
+	for code, want := range map[string]bool{"\xcc": true, "\xcd\x80": true, "\xf1": true, "\x0f\x0b": true, "\x0f\xb9\xc1": true, "\x0f\xff\xc0": true, "\x0f\x05": false, "\x90": false} {
+		if _, err := (Packaged{Mode: 64, Groups: true}).Run([]byte(code), 0x1000); (err == kprobes.EILSEQ) != want {
+			t.Errorf("% x: %v", code, err)
+		}
+	}
+}
