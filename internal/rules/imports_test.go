@@ -98,6 +98,8 @@ var libraries = map[string][]string{
 	"golang.org/x/arch/":               {"cpus", "kprobes/x86", "judging", "internal"},
 	"github.com/duckdb/duckdb-go/v2":   {"internal"},
 	"github.com/klauspost/compress/":   {"image", "distro"},
+	"github.com/pierrec/lz4/":          {"image"},
+	"github.com/anchore/go-lzo":        {"image"},
 	"github.com/parquet-go/parquet-go": {"results/formats"},
 	"github.com/xi2/xz":                {"image"},
 	"golang.org/x/text/":               {"results/tables", "results/figures"},
