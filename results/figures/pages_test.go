@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"image/color"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,24 @@ import (
 type page struct {
 	name string
 	Figure
+}
+
+// TestRowsOfPanels bounds the height of a row, and that of all rows by the page.
+func TestRowsOfPanels(t *testing.T) {
+	const mm = vg.Millimeter
+	one := Panel(&Bars{Groups: []string{"a"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1}}}}})
+	for _, x := range []struct {
+		panels int
+		width  vg.Length
+		want   vg.Length
+	}{
+		{2, 1000 * mm, 2*55*mm + panelGap}, {2, 10 * mm, 2*45*mm + panelGap}, {4, 1000 * mm, pageBody}, {10, 1000 * mm, 10*leastRow + 9*panelGap}, {0, 100 * mm, 0},
+	} {
+		p := &Panels{Columns: 1, Panels: slices.Repeat([]Panel{one}, x.panels)}
+		if got := p.body(x.width); math.Abs(float64(got-x.want)) > 1e-9 {
+			t.Errorf("%d panels in %.0f mm: %.1f mm, want %.1f", x.panels, x.width/mm, got/mm, x.want/mm)
+		}
+	}
 }
 
 // TestTornadoColumns gives each panel twice the width of the longest name, and a gap between panels.
