@@ -85,7 +85,7 @@ func (s *session) crowdText() ([]workloads.Site, error) {
 	from, ok := im.Symbol(workloads.CrowdStart)
 	to, ok2 := im.Symbol(workloads.CrowdEnd)
 	pattern, ok3 := im.Symbol(workloads.CrowdPattern)
-	if !ok || !ok2 || !ok3 || pattern.Size == 0 {
+	if !ok || !ok2 || !ok3 {
 		return nil, fmt.Errorf("image %s has no text for a crowd of probes: use a kernel without preemption", im.Name)
 	}
 	code, err := s.m.ReadBytes(pattern.Addr, int(pattern.Size))

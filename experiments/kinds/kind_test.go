@@ -118,6 +118,7 @@ func TestKindsRefuse(t *testing.T) {
 		{schema.KindLatency, []string{"points.o.mode=step"}, "points.0.mode: kind optimize-latency measures probes of mode optimized, not step"},
 		{schema.KindLatency, []string{"workload.target=work_switch"}, "rule indirect-jump"},
 		{schema.KindLatency, []string{"kernel.preempt=full"}, "rule preempt"},
+		{schema.KindBystander, []string{"kernel.preempt=full"}, "rule preempt"},
 		{schema.KindMissed, []string{"points.r.kind=kprobe", "points.r.maxactive=0", "points.r.handler=handler_empty"}, "measures a kretprobe"},
 		{schema.KindIRQOff, []string{"workload.period=1 us", "points.k.kind=jprobe", "points.k.handler=jprobe_empty"}, "later than its period"},
 	} {
