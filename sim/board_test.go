@@ -232,3 +232,20 @@ func TestHaltedWithTheLineUp(t *testing.T) {
 		t.Errorf("one of two: %v", err)
 	}
 }
+
+// TestPerCPURange takes per-CPU data of up to a MiB, from its first byte on.
+func TestPerCPURange(t *testing.T) {
+	for size, want := range map[int64]bool{-1: false, 0: true, 1 << 20: true, 1<<20 + 1: false} {
+		e := imagetest.Kernel()
+		for name, at := range map[string]int64{"__per_cpu_start": 0, "__per_cpu_end": size, "__per_cpu_load": 0} {
+			e.Symbols = append(e.Symbols, imagetest.Symbol{Name: name, Addr: imagetest.Base + uint64(at), Section: ".data"})
+		}
+		im, err := image.Load("sized.elf", e.Build())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, err := (&Machine{image: im}).perCPU(); at != 0 || (err == nil) != want {
+			t.Errorf("%d bytes: %#x, %v", size, at, err)
+		}
+	}
+}
