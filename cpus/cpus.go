@@ -356,6 +356,8 @@ type ISA struct {
 	TimerCycles int64
 	// TimerHz is the number of counts of that timer in a second where its clock is not the core's; 0 elsewhere.
 	TimerHz int64
+	// StoresWait says that loads may go before older stores to other places, and nothing else may go before anything (TSO).
+	StoresWait bool
 	// CodeLine is the distance in bytes at which software keeps instruction caches in step with what was stored:
 	// no line of a machine is shorter. It is 0 where these caches are always coherent.
 	CodeLine int
@@ -484,6 +486,12 @@ type CPU interface {
 	Untimed(each, until clock.Ticks)
 	// Interrupt makes the CPU look for a pending interrupt before its next instruction.
 	Interrupt()
+}
+
+// StoreBufferer is a CPU whose stores may wait for being seen by others.
+type StoreBufferer interface {
+	// BufferStores has b take all stores from now on. Who owns b shows its stores when the CPU goes on.
+	BufferStores(b *mmu.StoreBuffer)
 }
 
 // TimerOwner is implemented by a CPU whose timer is its own and does not go on by itself: the kernel sets it anew for

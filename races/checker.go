@@ -207,6 +207,8 @@ func (c *checker) event(e sim.Event) {
 	switch e.Kind {
 	case smp.EventTask:
 		c.calls.current[e.CPU] = e.ID
+	case smp.EventLate:
+		c.report.found(Late, e.CPU, 0, e.Name)
 	case kprobes.EventSlot:
 		c.pools[0].event(e, c.m.Syncs)
 	case kprobes.EventDetour:

@@ -30,6 +30,8 @@ func (p *point) others() []int {
 type chooser interface {
 	begin(n uint64) // schedule n begins
 	next(p *point) (cpu, steps int)
+	// drain says how many of the stores that a CPU holds back, the oldest first, the others see from now on.
+	drain(held int) int
 }
 
 // roundRobin gives every CPU the same number of instructions in turn. It drives a machine before the
@@ -40,6 +42,8 @@ type roundRobin struct{}
 func (roundRobin) begin(uint64) {}
 
 func (roundRobin) next(p *point) (cpu, steps int) { return after(p), 100 }
+
+func (roundRobin) drain(held int) int { return held }
 
 // after is the runnable CPU that follows the last one.
 func after(p *point) int {

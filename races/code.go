@@ -14,7 +14,7 @@ const (
 	handlerCode       // the begin of a handler, which may be a probed function too
 	spinCode          // a loop that waits
 	stepCode          // ends the step of an instruction of user mode
-	poolCode          // where return instances are taken and put back without a lock
+	sharedCode        // changes what several CPUs write at a time without a lock
 )
 
 // span is a range of addresses, the second one excluded.

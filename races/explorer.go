@@ -63,6 +63,17 @@ func (e *explorer) yield() {
 	}
 }
 
+// storeRoom is the number of stores that a CPU can hold back, of the order of a small core's store buffer.
+const storeRoom = 16
+
+// drain says how many of the stores that a CPU holds back are seen from now on: between two schedules all.
+func (e *explorer) drain(_, held int) int {
+	if !e.active {
+		return held
+	}
+	return e.c.drain(held)
+}
+
 // instructions counts the instructions of all CPUs since boot.
 func (e *explorer) instructions() uint64 {
 	n := uint64(0)

@@ -244,7 +244,7 @@ type trial struct {
 	k        *kprobes.Kprobes
 	e        *explorer
 	checker  *checker
-	call     *sim.Call                                       // the boot task's call of sim_main
+	call     smp.Caller                                      // of the task that acts; the boot task's is that of sim_main
 	probes   []*kprobes.Probe                                // registered ones, by index
 	program  *smp.File                                       // what processes run, nil without any
 	spaces   []*smp.Space                                    // of processes that stay
@@ -258,22 +258,25 @@ type trial struct {
 	pauses   uint64                                          // how often callers were kept out
 	outcomes []Outcome
 	failed   error
+	beside   error // of the task beside the script
 	blind    error // the checker cannot see what it should
 }
 
 // boot builds a machine that runs nothing yet.
-// The budget of simulated time is out of reach: the limit of a schedule ends it first. A grace
-// period never asks a CPU to hurry, so that a task may stay where it is for as long as the
-// protocols allow.
+// The budget of simulated time is out of reach: the limit of a schedule ends it first.
 func (l *lab) boot(c chooser) (*trial, error) {
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
 	t.users = make([]*kprobes.UserProbe, len(l.s.Probes))
 	t.watches = slices.Repeat([]int{-1}, len(l.s.Watches))
+	buffers, err := l.buffers(t.e.drain)
+	if err != nil {
+		return nil, err
+	}
 	sys, err := l.target.Build(targets.Config{
 		Machine: sim.Config{
-			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e, Budget: 1 << 60, Attach: t.attach(),
+			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e, Buffers: buffers, Budget: 1 << 60, Attach: t.attach(),
 		},
-		Kernel: smp.Options{HZ: hz / l.v.Jiffy, Preempt: l.v.Preempt, Tick: true, ForceQuiescent: -1},
+		Kernel: l.services(),
 		Probes: l.options(),
 	})
 	if err != nil {
@@ -283,10 +286,42 @@ func (l *lab) boot(c chooser) (*trial, error) {
 	t.e.m = t.m
 	t.k.Show(t.e.yield)
 	t.smp.Show(t.e.yield)
-	if err := t.observe(); err != nil {
+	if err := errors.Join(t.spoil(), t.observe()); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// buffers have stores wait, where the instruction set says so.
+func (l *lab) buffers(choose func(cpu, held int) int) (*sim.Buffers, error) {
+	if !l.isa.StoresWait {
+		return nil, nil
+	}
+	b := &sim.Buffers{Room: storeRoom, Choose: choose}
+	for _, at := range [][2]string{{"_text", "_etext"}, {"__slots_start", "__slots_end"}} {
+		code, err := l.between(at[0], at[1])
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range l.im.Segments {
+			if code[0]-s.VA < s.MemSize {
+				b.Code = append(b.Code, [2]uint64{code[0] - s.VA + s.PA, code[1] - s.VA + s.PA})
+			}
+		}
+	}
+	return b, nil
+}
+
+// services are the options of the variant's scheduler and grace periods.
+func (l *lab) services() smp.Options {
+	o := smp.Options{HZ: hz / l.v.Jiffy, Preempt: l.v.Preempt, Tick: true, ForceQuiescent: -1}
+	if l.v.Hasten > 0 {
+		o.ForceQuiescent = l.v.Hasten
+	}
+	if slices.Contains(smp.Mutants(), l.mutant) {
+		o.Mutant = l.mutant
+	}
+	return o
 }
 
 // run implements runner.
@@ -388,7 +423,7 @@ func (t *trial) caller(name string, c Caller, fn uint64) error {
 		return mem.Err
 	}
 	t.callers = append(t.callers, at)
-	s := smp.Thread{Name: name, CPU: c.CPU, Bound: true, Fn: "race_call", Arg: at}
+	s := smp.Thread{Name: name, CPU: c.CPU, Bound: !c.Moves, Fn: "race_call", Arg: at}
 	if t.l.v.User || c.User {
 		s.Fn = "user_race"
 		_, err = t.smp.SpawnUser(t.call, s)

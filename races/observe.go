@@ -215,9 +215,10 @@ func (t *trial) findPools() error {
 	return nil
 }
 
-// poolFunctions take return instances from the pool of later kernels and put them back, by whatever mutant.
-func poolFunctions() []string {
-	return []string{"take_instance", "into_pool", "return_probe_unread", "return_probe_twice"}
+// sharingFunctions change what several CPUs write at a time without a lock: the pool of return instances of later kernels, by
+// whatever mutant, and the count of answers to a call.
+func sharingFunctions() []string {
+	return []string{"take_instance", "into_pool", "return_probe_unread", "return_probe_twice", "smp_answer_call"}
 }
 
 // findMarks notes the guest functions that tell of steps: the end of a call, and stores into text.
@@ -227,9 +228,9 @@ func (t *trial) findMarks() error {
 		return err
 	}
 	t.checker.code.mark(returnCode, span{s.Addr, s.Addr + 1})
-	for _, name := range poolFunctions() {
-		if f, ok := t.l.im.Func(name); ok { // kernels with locks have none
-			t.checker.code.mark(poolCode, span{f.Entry, f.Entry + f.Size})
+	for _, name := range sharingFunctions() {
+		if f, ok := t.l.im.Func(name); ok { // kernels with locks have no pool
+			t.checker.code.mark(sharedCode, span{f.Entry, f.Entry + f.Size})
 		}
 	}
 	stores := []string{"text_poke", "text_poke_patch", "store_text"}

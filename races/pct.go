@@ -59,6 +59,9 @@ func (x *pct) begin(n uint64) {
 	}
 }
 
+// drain lets stores be seen about as often as a CPU is held to have run for long.
+func (x *pct) drain(held int) int { return drained(x.r, 64, held) }
+
 func (x *pct) next(p *point) (cpu, steps int) {
 	x.admit(p)
 	if p.last >= 0 && p.last < len(x.spent) {

@@ -45,6 +45,7 @@ type random struct {
 	r         *rand.Rand
 	hot, cold *geometric // run lengths of this schedule
 	left      int        // hot instructions until the next switch
+	patience  int        // points at which a store waits on, of each at which it does not
 }
 
 // The means are powers of two in hot code, where one instruction decides, and further apart
@@ -65,6 +66,20 @@ func (x *random) begin(n uint64) {
 	x.hot = x.hots[x.r.IntN(len(x.hots))]
 	x.cold = x.colds[x.r.IntN(len(x.colds))]
 	x.left = x.hot.draw(x.r)
+	x.patience = 1 << (3 * x.r.IntN(4))
+}
+
+// drain lets the oldest store be seen now and then, and in a quarter of the schedules at once.
+func (x *random) drain(held int) int { return drained(x.r, x.patience, held) }
+
+func drained(r *rand.Rand, patience, held int) int {
+	switch {
+	case patience == 1:
+		return held
+	case r.IntN(patience) == 0:
+		return 1 + r.IntN(held)
+	}
+	return 0
 }
 
 func (x *random) next(p *point) (cpu, steps int) {

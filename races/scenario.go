@@ -3,6 +3,8 @@ package races
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
@@ -28,6 +30,7 @@ type Scenario struct {
 	Probes      []Probe
 	Watches     []Watch
 	Script      []Action
+	Beside      []Action // what a task on the last CPU does meanwhile
 	Variants    []Variant
 }
 
@@ -40,6 +43,7 @@ type Caller struct {
 	Args   [2]uint64
 	Count  int
 	User   bool // a user task, that calls by the kernel
+	Moves  bool // it may run on any CPU, and begins on CPU
 }
 
 // Process is a task with an address space of its own, or several, that calls a function of user mode again and again.
@@ -86,6 +90,7 @@ type Variant struct {
 	Boost    bool
 	Optimize bool
 	User     bool     // all callers are user tasks
+	Hasten   int64    // jiffies after which a grace period asks the CPUs that hold it up to reschedule, 0 for at once
 	Coherent bool     // stores reach instruction caches, also where software does not count on it
 	Catches  []string // mistakes that this variant must notice
 }
@@ -149,6 +154,8 @@ func read(r *doc.Reader) *Scenario {
 		}
 	}
 	s.Script = doc.Need(r, "script", s.readScript)
+	s.Beside = doc.Opt(r, "beside", nil, s.readScript)
+	s.apart(r)
 	s.twice(r)
 	s.alone(r)
 	r.Done()
@@ -201,6 +208,27 @@ func (s *Scenario) twice(r *doc.Reader) {
 	}
 }
 
+// apart reports what two tasks of a scenario cannot both do: each has probes of its own, in the kernel, and nothing else.
+func (s *Scenario) apart(r *doc.Reader) {
+	used := map[int]bool{}
+	for _, a := range s.Script {
+		for _, i := range a.Probes {
+			used[i] = true
+		}
+	}
+	allowed := []string{"register", "unregister", "enable", "disable", expectMode, sleepJiffies, "settle"}
+	for _, a := range s.Beside {
+		if !slices.Contains(allowed, a.Verb) {
+			r.Errorf("beside", "%s is for the script: a task beside it can %s", a.Verb, strings.Join(allowed, ", "))
+		}
+		for _, i := range a.Probes {
+			if used[i] || i < len(s.Probes) && s.Probes[i].User {
+				r.Errorf("beside", "the task beside the script has kernel probes that the script does not name")
+			}
+		}
+	}
+}
+
 // alone reports probes of user space that no process can hit.
 func (s *Scenario) alone(r *doc.Reader) {
 	for _, p := range s.Probes {
@@ -220,6 +248,7 @@ func (s *Scenario) readCaller(r *doc.Reader) Caller {
 		Target: doc.Need(r, "target", doc.Text),
 		Count:  int(doc.Opt(r, "count", 1, doc.Int(1, 8))),
 		User:   doc.Opt(r, "user", false, doc.Flag),
+		Moves:  doc.Opt(r, "moves", false, doc.Flag),
 	}
 	args := doc.Opt(r, "args", nil, doc.ListOf(doc.Int(math.MinInt64, math.MaxInt64)))
 	if len(args) > len(c.Args) {
@@ -339,6 +368,7 @@ func (s *Scenario) readVariant(r *doc.Reader) Variant {
 		User:     doc.Opt(r, "user", false, doc.Flag),
 		Jiffy:    doc.Opt(r, "jiffy", s.Jiffy, jiffies),
 		Coherent: doc.Opt(r, "coherent", false, doc.Flag),
+		Hasten:   doc.Opt(r, "hasten", 0, doc.Int(0, 1000)),
 		Catches:  doc.Opt(r, "catches", nil, doc.ListOf(doc.OneOf(Mutants()...))),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
+	"kprobesim/smp"
 )
 
 // scriptError is a mistake of a scenario that shows only when it runs.
@@ -20,12 +21,46 @@ func (e *scriptError) Error() string { return fmt.Sprintf("%s: %v", e.pos, e.err
 // script runs every action once and then brings everything back to where it began.
 // So the next schedule on this machine begins with no probe registered.
 func (t *trial) script() error {
-	for i := range t.l.s.Script {
-		if err := t.act(&t.l.s.Script[i]); err != nil {
+	join, err := t.startBeside()
+	if err != nil {
+		return err
+	}
+	if err := t.actions(t.l.s.Script); err != nil {
+		return err
+	}
+	if err := join(); err != nil {
+		return err
+	}
+	return t.cleanUp()
+}
+
+func (t *trial) actions(all []Action) error {
+	for i := range all {
+		if err := t.act(&all[i]); err != nil {
 			return err
 		}
 	}
-	return t.cleanUp()
+	return nil
+}
+
+// startBeside has a task on the last CPU do its part of the scenario, and returns what waits for its end. Its actions know
+// the trial, but for the call that they are made in.
+func (t *trial) startBeside() (join func() error, err error) {
+	if len(t.l.s.Beside) == 0 {
+		return func() error { return nil }, nil
+	}
+	task, err := t.smp.GoOn(t.call, t.l.s.CPUs-1, "beside", func(c smp.Caller) error {
+		own := *t
+		own.call = c
+		t.beside = own.actions(t.l.s.Beside)
+		return nil
+	})
+	return func() error {
+		if err := t.smp.Join(t.call, task); err != nil {
+			return err
+		}
+		return t.beside
+	}, err
 }
 
 // act runs one action. What the kernel's interface refuses is a mistake of the script, unless the

@@ -83,7 +83,7 @@ func (m *Machine) makeCPUs(root uint64) error {
 	}
 	m.buildCPUs(root, [2]uint64{lo, lo + size})
 	m.start(0, m.image.Entry, m.bootStack)
-	return nil
+	return m.bufferStores()
 }
 
 // perCPU gives the next CPU its copy of the per-CPU data and returns what is to be added to the address

@@ -22,6 +22,7 @@ type Config struct {
 	TimerHz int64       // what the timers count; zero means core cycles, or what the ISA says of the timer that it has
 	Budget  clock.Ticks // simulated time after which a run fails; zero means DefaultBudget
 	Policy  Policy      // which CPU runs next; nil means the one that is furthest behind in time
+	Buffers *Buffers    // of stores, in a search; nil where all CPUs see each store at once
 	Layout  Layout      // where things lie that no program says the place of
 	Bare    *Bare       // nil: the image is a kernel of this program's
 	// Print, when not nil, is given what the guest prints as it comes. It may end the run.
@@ -80,6 +81,7 @@ type Machine struct {
 	// allocations counts the requests for guest memory.
 	allocations int
 	schedule
+	buffers  []*mmu.StoreBuffer // by CPU; none without Config.Buffers
 	watchers []func(Event)
 }
 

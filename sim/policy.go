@@ -27,18 +27,22 @@ func (m *Machine) chosenTurn() {
 		m.happen(max(t, m.now))
 		return
 	case len(m.choice) == 0:
+		m.drainAll()
 		m.Stop(m.stuck())
 		return
 	case m.now >= m.cfg.Budget:
 		m.Stop(m.overBudget())
 		return
 	}
+	m.drainSome()
 	i, steps := m.cfg.Policy.Next(m, m.choice)
 	if i < 0 || i >= len(m.state) || m.state[i] != running || steps < 1 {
 		m.Stop(fmt.Errorf("the policy chose cpu %d for %d instructions, of cpus %v", i, steps, m.choice))
 		return
 	}
+	m.showStores(i)
 	m.drive(i, steps)
+	m.hideStores(i)
 }
 
 // choose lists the running CPUs. It does so only when one of them has slept or woken since, as a
@@ -66,6 +70,7 @@ func (m *Machine) drive(i, steps int) {
 		case cpus.Broken:
 			steps = 0
 		default:
+			m.drain(i) // Go sees memory as all CPUs do
 			m.handle(i, e)
 			if steps--; m.gaveWay {
 				steps, m.gaveWay = 0, false

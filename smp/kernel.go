@@ -29,6 +29,8 @@ type Options struct {
 	// ForceQuiescent is how many jiffies a grace period waits before it asks the CPUs that hold it
 	// up to reschedule, and again after as many. 0 means 3, as in 2.6.34; negative means at once.
 	ForceQuiescent int64
+	// Mutant makes a mistake, for the search for races; see Mutants.
+	Mutant string
 	// Layout is drawn for a replicate: of it the stacks of user tasks, and how much of a jiffy
 	// passes between the start of the ticks and the end of Online.
 	Layout sim.Layout
@@ -91,6 +93,7 @@ type cpuState struct {
 	inIdle  uint64 // address of the flag that the idle loop halts
 	wanted  uint64 // address of the flag that a grace period waits for this CPU
 	holds   bool   // a grace period of RCU-sched waits for this CPU
+	awake   bool   // because its idle loop has not said that it halts
 	stopped bool   // it is to take part in stopping the machine
 	stopper Queue  // where its stopper task waits
 }

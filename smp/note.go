@@ -10,6 +10,7 @@ const (
 	EventGraceBegin sim.EventKind = "grace-begin" // the grace period ID begins; Name is PeriodSched, PeriodTasks or PeriodFreeze
 	EventGraceEnd   sim.EventKind = "grace-end"   // it is over
 	EventQuiescent  sim.EventKind = "quiescent"   // the CPU, or with PeriodTasks the task Arg, holds the grace period ID up no longer
+	EventLate       sim.EventKind = "late"        // a tick finds what should have been done before: Name says what. Searches alone have it
 	EventStop       sim.EventKind = "stop"        // all stoppers are to enter the state Name of stop ID
 )
 

@@ -26,6 +26,9 @@ type rcu struct {
 func (k *Kernel) SynchronizeSched(c Caller) error {
 	r := &k.rcu
 	number := r.begun + 1
+	if k.opt.Mutant == MutantJoinPeriod && r.begun > r.ended {
+		number = r.begun
+	}
 	r.wanted = max(r.wanted, number)
 	k.show()
 	k.beginPeriod(c, k.show)
@@ -66,8 +69,9 @@ func (k *Kernel) beginPeriod(c Caller, between func()) {
 	k.note(c.CPU(), EventGraceBegin, PeriodSched, uint64(r.begun), 0)
 	r.left = 1
 	for _, cpu := range k.online() {
-		if !k.idles(cpu) || k.away != nil && cpu.n != c.CPU() && k.away(cpu.n) {
-			cpu.holds = true
+		away := k.away != nil && cpu.n != c.CPU() && k.away(cpu.n) && k.opt.Mutant != MutantIdleInterrupt
+		if away || !k.idles(cpu) {
+			cpu.holds, cpu.awake = true, !away && k.mem.Load(cpu.inIdle, word) == 0
 			k.mem.Store(cpu.wanted, word, 1)
 			r.left++
 		}
@@ -88,7 +92,7 @@ var word = image.Field{Size: 4}
 // idles tells whether a CPU is in the idle loop and serves no interrupt there.
 func (k *Kernel) idles(cpu *cpuState) bool {
 	return cpu.curr != nil && cpu.curr.idle && k.mem.Load(cpu.inIdle, word) != 0 &&
-		k.count(cpu.curr)&k.l.hardirqMask == 0
+		(k.count(cpu.curr)&k.l.hardirqMask == 0 || k.opt.Mutant == MutantIdleInterrupt)
 }
 
 // forceQS asks the CPUs that hold the grace period up to reschedule, at once or when it has lasted.

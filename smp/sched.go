@@ -20,7 +20,7 @@ func (k *Kernel) Pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	preempted := count&k.l.preemptActive != 0 && k.state(p) != k.l.dead
 	k.checkAtomic(cpu, p, count&^k.l.preemptActive, irqsOff)
 	k.pass(c, cpu)
-	if !preempted {
+	if !preempted || k.opt.Mutant == MutantTasksPreempted {
 		k.taskQuiescent(c, p)
 	}
 	k.expire(c)
@@ -37,6 +37,11 @@ func (k *Kernel) Pick(c Caller, prev uint64, irqsOff bool) uint64 {
 		k.arm(c)
 	}
 	k.kick(c)
+	if k.opt.Mutant == MutantReschedLate {
+		k.show()
+		info := k.info(p)
+		k.mem.Store(info, k.l.threadFlags, k.mem.Load(info, k.l.threadFlags)&^k.l.needResched)
+	}
 	return next.addr
 }
 
@@ -101,7 +106,7 @@ func (k *Kernel) spare() (from *cpuState, at int) {
 // movable tells whether a task that waits may run elsewhere. One that is being switched out is still
 // in the registers of its CPU.
 func (k *Kernel) movable(t *task) bool {
-	return t.bound == anyCPU && k.mem.Load(t.addr, k.l.onCPU) == 0
+	return t.bound == anyCPU && (k.mem.Load(t.addr, k.l.onCPU) == 0 || k.opt.Mutant == MutantOnCPU)
 }
 
 // enqueue makes a task wait for a CPU, behind or before the others of its priority, and lets the CPU
@@ -165,7 +170,7 @@ func (k *Kernel) selectCPU(t *task) int {
 	if t.bound != anyCPU {
 		return t.bound
 	}
-	if k.mem.Load(t.addr, k.l.onCPU) != 0 {
+	if k.mem.Load(t.addr, k.l.onCPU) != 0 && k.opt.Mutant != MutantOnCPU {
 		return t.last
 	}
 	best, shortest := t.last, k.busyness(t.last)
@@ -198,6 +203,9 @@ func (k *Kernel) Tick(c Caller, user bool) {
 		k.ticks++
 	}
 	cur := k.lookUp(k.Current(c))
+	if k.shown != nil {
+		k.checkLate(cpu, cur)
+	}
 	if user {
 		k.pass(c, cpu)
 		k.taskQuiescent(c, cur)
@@ -210,6 +218,19 @@ func (k *Kernel) Tick(c Caller, user bool) {
 		k.arm(c)
 	}
 	k.kick(c)
+}
+
+// checkLate tells watchers what a CPU should have been told of before a tick finds it: a task that is more urgent than its own,
+// or a grace period that it holds up by having halted. Nothing goes wrong by that but that it comes late.
+func (k *Kernel) checkLate(cpu *cpuState, cur *task) {
+	flags := k.mem.Load(k.info(cur), k.l.threadFlags)
+	switch {
+	case len(cpu.queue) > 0 && cpu.queue[0].prio > cur.prio && flags&k.l.needResched == 0:
+		k.note(cpu.n, EventLate, fmt.Sprintf("a tick finds the task %s, although the more urgent %s waits and nobody has asked for it",
+			cur.name, cpu.queue[0].name), cur.addr, 0)
+	case cpu.holds && cpu.awake && cur.idle && k.mem.Load(cpu.inIdle, word) != 0:
+		k.note(cpu.n, EventLate, "a tick finds the CPU halted, although it has not looked for the grace period that waits for it", cur.addr, 0)
+	}
 }
 
 // account takes one tick off the running task's slice, and lets the CPU reschedule when another

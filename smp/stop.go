@@ -50,6 +50,9 @@ func (k *Kernel) StopMachine(c Caller, f func(Caller) error) error {
 	for _, cpu := range k.online() {
 		cpu.stopped = true
 		k.wakeAll(c, &cpu.stopper)
+		if k.opt.Mutant == MutantStopPreempted {
+			k.show()
+		}
 	}
 	k.kick(c)
 	if err := k.Wait(c, &s.done, func() bool { return s.left == 0 }); err != nil {

@@ -91,8 +91,8 @@ func holds(t *testing.T, said, target string, replies ...string) {
 func TestRealGDBAtAViolation(t *testing.T) {
 	program := hosttools.Need(t, "gdb-multiarch", "gdb-multiarch", "a race under the real gdb")
 	said := debugSession(t, program, "monitor cycles\nreverse-stepi\nmonitor cycles\nbreak work_frame\nreverse-continue\nmonitor probes\ndetach\n",
-		"races", "optimize", "--variant", "breakpoint", "--mutant", "bp-skip-sync-2", "--replay", "0", "--gdb")
-	holds(t, said, "work_frame", `cpu 1: .* at __detours_start\+0x0`, `cpu 1: .* at TARGET\+0x0`, `hit Breakpoint 1, TARGET`, `k  TARGET\+0x0`)
+		"races", "optimize", "--variant", "breakpoint", "--mutant", "bp-skip-sync-2", "--replay", "3", "--gdb")
+	holds(t, said, "work_frame", `cpu 2: .* at __detours_start\+0x0`, `cpu 2: .* at TARGET\+0x0`, `hit Breakpoint 1, TARGET`, `k  TARGET\+0x0`)
 }
 
 // TestRealGDBInPackagedKernels holds symbols, a breakpoint and a step back in the boot of a distribution's kernel.

@@ -239,7 +239,7 @@ func (c *Core) claim(pa, n uint64) {
 
 // claims reports whether the running instruction is locked and the CPU has neighbours.
 func (c *Core) claims() bool {
-	return c.dir != nil && !c.bypassesCaches() && c.idx != between && c.cur.ops[c.idx].Flags&Locked != 0
+	return c.dir != nil && !c.bypassesCaches() && c.isLocked()
 }
 
 // Cached reports whether a line is in a cache, whether it may be written without asking, and whether it

@@ -81,11 +81,12 @@ type Core struct {
 	translator Translator `state:"-"`
 	watched
 	debugging
-	dir   *mmu.Directory `state:"-"` // nil when the CPU is alone and its instruction cache is coherent
-	sole  bool           // there is a directory, and no other CPU
-	stale *staleLines    `state:"-"` // nil when the instruction cache is coherent
-	exit  cpus.Exit      `state:"-"`
-	step  cpus.Step      `state:"-"`
+	dir    *mmu.Directory   `state:"-"` // nil when the CPU is alone and its instruction cache is coherent
+	sole   bool             // there is a directory, and no other CPU
+	stale  *staleLines      `state:"-"` // nil when the instruction cache is coherent
+	buffer *mmu.StoreBuffer `state:"-"` // of a search; nil where all CPUs see each store at once
+	exit   cpus.Exit        `state:"-"`
+	step   cpus.Step        `state:"-"`
 
 	contexts contexts
 	untimed  untimedState

@@ -259,6 +259,10 @@ func (c *Core) Sends() bool { return c.window }
 //go:noinline
 func (c *Core) storeRAM(pa, v, n uint64) {
 	c.touchOwnLines(pa, n)
+	if c.buffer != nil {
+		c.bufferStore(pa, v, n)
+		return
+	}
 	switch n {
 	case 1:
 		put(c.ram, pa, uint8(v))
@@ -395,6 +399,7 @@ func storeCross(c *Core, va, v uint64, n int) bool {
 // loadDevice reads a register of a device, which takes the time of memory, since no cache holds it.
 // Where no device is, all bits are ones, as on a bus that nobody drives.
 func (c *Core) loadDevice(pa uint64, n int) uint64 {
+	c.DrainStores()
 	c.delay(inMiss, c.memLat)
 	c.Settle()
 	if c.Bus.Device == nil {
@@ -407,6 +412,7 @@ func (c *Core) loadDevice(pa uint64, n int) uint64 {
 // the machine looks at its queue before the next instruction. A store is posted: it costs its
 // instruction and no more.
 func (c *Core) StoreDevice(pa uint64, n int, v uint64) {
+	c.DrainStores()
 	if c.Bus.Device != nil {
 		c.Settle()
 		c.Bus.Device.Store(pa, n, v)
@@ -418,6 +424,7 @@ func (c *Core) StoreDevice(pa uint64, n int, v uint64) {
 // LoadPort reads an I/O port, of instruction sets that have a space of addresses for devices alone. What
 // it takes is the price of the instruction. Where no device is, all bits are ones.
 func (c *Core) LoadPort(port uint16, n int) uint64 {
+	c.DrainStores()
 	if c.Bus.Ports == nil {
 		return ^uint64(0)
 	}
@@ -430,6 +437,7 @@ func (c *Core) LoadPort(port uint16, n int) uint64 {
 
 // StorePort writes an I/O port, as StoreDevice does a register.
 func (c *Core) StorePort(port uint16, n int, v uint64) {
+	c.DrainStores()
 	if c.Bus.Ports != nil {
 		c.Settle()
 		c.Bus.Ports.Store(uint64(port), n, v)
@@ -464,6 +472,9 @@ func secondPage(va, n uint64) uint64 { return (va + n - 1) &^ pageMask }
 // prepareStore translates an operand of n bytes for a store. The instruction set sees both pages of
 // an operand that lies in two before the first byte is read.
 func (c *Core) prepareStore(va, n uint64) bool {
+	if c.isLocked() {
+		c.DrainStores()
+	}
 	second := secondPage(va, n) & c.AddrMask
 	pa, ok := c.translator.DataAddress(va, true)
 	if !ok {
@@ -487,7 +498,7 @@ func (c *Core) noteRead(va, pa uint64) {
 }
 
 func (c *Core) noteWrite(va, pa uint64) {
-	if !c.watching || !c.near(va) {
+	if (!c.watching || !c.near(va)) && c.buffer == nil {
 		c.note(va, pa).write = va>>pageShift + c.microGen
 	}
 }

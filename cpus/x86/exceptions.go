@@ -109,6 +109,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 		c.refuseDelivery(f)
 		return
 	}
+	c.DrainStores() // SDM vol. 3, 11.10: an exception or interrupt does that
 	first := f
 	for {
 		old := c.saveForDelivery()

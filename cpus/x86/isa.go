@@ -23,6 +23,7 @@ func ISA64() *cpus.ISA {
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
 		Classes: classes, Inherited: inherited, Fusible: fusibleNames[1:], Conditions: conditionNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
 		Lines:      []string{LineNMI: "nmi"},
+		StoresWait: true,
 		Exceptions: exceptionNames(),
 		Answers:    answerTables, CheckAnswers: checkAnswers,
 		Tables: longFormat(true, maxPhysBits).build,

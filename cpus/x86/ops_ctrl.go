@@ -181,8 +181,7 @@ func loop[T width](c *CPU, in *inst) {
 // jcxz looks at as much of rcx as the address size has. Neither it nor loop changes a flag.
 func jcxz[T width](c *CPU, in *inst) { c.Conditional(get[T](c, rcx) == 0, in.imm) }
 
-// nop is everything that takes time only: also prefetches and fences, since memory is sequentially
-// consistent here.
+// nop is everything that takes time only: also prefetches, and fences that order what is in order here.
 func nop(*CPU, *inst) {}
 
 // Single flags. They change CF in the lazy form and DF among the plain bits.

@@ -93,8 +93,14 @@ func (c *CPU) privileged() bool {
 // register, WBINVD, WRMSR, CPUID and IRET. Of its list INVEPT, INVVPID and RSM are not modelled,
 // nor are the MSRs whose writes are exempt. Exceptions, interrupts, SYSCALL and SYSRET are not in
 // it, fences order memory accesses only. What synchronizing costs is in the class's price: this is
-// the count alone.
-func (c *CPU) synchronized() { c.Counts.ContextSyncs++ }
+// the count, and that other CPUs see what was stored before (11.10).
+func (c *CPU) synchronized() {
+	c.Counts.ContextSyncs++
+	c.DrainStores()
+}
+
+// mfence waits until other CPUs see what was stored before it.
+func mfence(c *CPU, _ *inst) { c.DrainStores() }
 
 // putPair sets edx:eax, whose upper halves are cleared.
 func (c *CPU) putPair(v uint64) {

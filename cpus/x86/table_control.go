@@ -189,7 +189,7 @@ var miscellaneous = map[x86asm.Op]row{
 	opSALC: implied(salc, clSetcc, ioReadCarry|ioSetA),
 }
 
-// cacheControl is SDM vol. 1, 5.5.4 and 5.6.4. Memory is sequentially consistent, so that a fence
+// cacheControl is SDM vol. 1, 5.5.4 and 5.6.4. Loads and stores are in order each, so that a fence of either kind
 // takes time and does nothing else; prefetches find nothing to do either.
 var cacheControl = map[x86asm.Op]row{
 	// A prefetch is a hint.
@@ -201,7 +201,7 @@ var cacheControl = map[x86asm.Op]row{
 	// A fence has a class of its own, since machines differ in what it costs.
 	x86asm.SFENCE: implied(nop, clSfence, 0),
 	x86asm.LFENCE: implied(nop, clLfence, 0),
-	x86asm.MFENCE: implied(nop, clFence, 0),
+	x86asm.MFENCE: implied(mfence, clFence, 0),
 	// pause is the hint of a loop that waits. What it costs is its class.
 	x86asm.PAUSE: {bind: bindNop, class: clPause},
 }

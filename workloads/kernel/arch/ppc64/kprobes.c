@@ -154,12 +154,12 @@ static __always_inline int jprobe_ends(struct hit_record *r, struct pt_regs *reg
 /*
  * No probe is known for the trap. Nonzero: its word was a breakpoint that is gone, and what is there now is next.
  * The task may have been preempted before the look-up for as long as a probe goes and comes back. Then it came
- * back behind the look-up, and its breakpoint is executed again.
+ * back behind the look-up, and its breakpoint is executed again; or it has gone once more behind that.
  */
 static __always_inline int has_vanished(kprobe_opcode_t *at)
 {
 #ifdef PREEMPT
-	return !is_trap(READ_VOLATILE(*at)) || find_probe(at);
+	return !is_trap(READ_VOLATILE(*at)) || find_probe(at) || !is_trap(READ_VOLATILE(*at));
 #else
 	return !is_trap(READ_VOLATILE(*at));
 #endif
