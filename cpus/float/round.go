@@ -105,7 +105,9 @@ func (c *Context) round(f Format, x exact) Number {
 	switch {
 	case tiny && c.Deliver&Underflow != 0:
 		c.Raised |= Underflow
-		n.Exp += f.wrap()
+		if n.Exp += f.wrap(); n.Exp < f.emin() { // no other exponent is near enough
+			n, inexact, away = Number{Neg: x.neg}, true, false
+		}
 	case tiny && c.FlushResults:
 		c.Raised |= Underflow | Inexact
 		c.Away = false
@@ -116,10 +118,13 @@ func (c *Context) round(f Format, x exact) Number {
 			c.Raised |= Underflow
 		}
 	case n.Exp > f.emax():
-		if c.Raised |= Overflow; c.Deliver&Overflow == 0 {
+		c.Raised |= Overflow
+		if n.Exp -= f.wrap(); c.Deliver&Overflow == 0 {
 			return c.overflow(f, x.neg)
 		}
-		n.Exp -= f.wrap()
+		if n.Exp > f.emax() {
+			n, inexact, away = infinity(x.neg), true, true
+		}
 	}
 	if c.Away = away; inexact {
 		c.Raised |= Inexact

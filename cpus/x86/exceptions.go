@@ -25,13 +25,14 @@ const (
 	vecSS    = 12
 	vecGP    = 13
 	vecPF    = 14
+	vecMF    = 16 // of x87
 	vecAC    = 17
 	vecXF    = 19 // of SSE
 )
 
 var vectorNames = [32]string{
 	vecDE: "#DE", vecDB: "#DB", vecNM: "NMI", vecBP: "#BP", vecOF: "#OF", vecBR: "#BR", vecUD: "#UD", vecNMx87: "#NM",
-	vecDF: "#DF", vecTS: "#TS", vecNP: "#NP", vecSS: "#SS", vecGP: "#GP", vecPF: "#PF", vecAC: "#AC", vecXF: "#XF",
+	vecDF: "#DF", vecTS: "#TS", vecNP: "#NP", vecSS: "#SS", vecGP: "#GP", vecPF: "#PF", vecMF: "#MF", vecAC: "#AC", vecXF: "#XF",
 }
 
 // exceptionNames names every vector.

@@ -11,8 +11,7 @@ type (
 	x86Imm = x86asm.Imm
 )
 
-// fpu is the state of x87 and SSE: what fxsave stores. Of x87 only control is modelled, so its registers
-// hold what fxrstor brought.
+// fpu is the state of x87 and SSE that fxsave stores. Registers of x87 are kept in the order of the stack.
 type fpu struct {
 	control, status uint16
 	tags            uint8 // abridged: a bit for each register that is not empty
@@ -55,8 +54,7 @@ func (c *CPU) sseReady() bool {
 
 func fninit(c *CPU, _ *inst) {
 	if c.x87Ready() {
-		f := &c.fpu
-		f.control, f.status, f.tags, f.opcode, f.ip, f.dp = fcwReset, 0, 0, 0, 0, 0
+		c.fpu.reset()
 	}
 }
 
@@ -66,10 +64,13 @@ func fnclex(c *CPU, _ *inst) {
 	}
 }
 
-// fwait waits for nothing, but MP lets TS stop it.
+// fwait delivers an exception that waits. MP lets TS stop it.
 func fwait(c *CPU, _ *inst) {
-	if c.cr0&(cr0MP|cr0TS) == cr0MP|cr0TS {
+	switch {
+	case c.cr0&(cr0MP|cr0TS) == cr0MP|cr0TS:
 		c.raise(vecNMx87)
+	case c.fpu.pending():
+		c.raise(vecMF)
 	}
 }
 
@@ -80,7 +81,7 @@ func fnstcw(c *CPU, in *inst) {
 }
 
 func fldcw(c *CPU, in *inst) {
-	if !c.x87Ready() {
+	if !c.x87Waits() {
 		return
 	}
 	if v, ok := load[uint16](c, c.ea(in)); ok {
@@ -90,13 +91,13 @@ func fldcw(c *CPU, in *inst) {
 
 func fnstswM(c *CPU, in *inst) {
 	if c.x87Ready() {
-		store(c, c.ea(in), c.fpu.status)
+		store(c, c.ea(in), c.fpu.word())
 	}
 }
 
 func fnstswA(c *CPU, _ *inst) {
 	if c.x87Ready() {
-		put(c, rax, c.fpu.status)
+		put(c, rax, c.fpu.word())
 	}
 }
 
@@ -131,7 +132,7 @@ func ldmxcsr(c *CPU, in *inst) {
 func (c *CPU) fxWords() [4]uint64 {
 	f := &c.fpu
 	return [...]uint64{
-		uint64(f.control) | uint64(f.status)<<16 | uint64(f.tags)<<32 | uint64(f.opcode)<<48,
+		uint64(f.control) | uint64(f.word())<<16 | uint64(f.tags)<<32 | uint64(f.opcode)<<48,
 		f.ip, f.dp, uint64(f.mxcsr) | mxcsrKnown<<32,
 	}
 }
@@ -204,7 +205,7 @@ func fxrstor(c *CPU, in *inst) {
 		return
 	}
 	f := &c.fpu
-	f.control, f.status, f.tags, f.opcode = uint16(words[0])&0x1f3f|0x40, uint16(words[0]>>16), uint8(words[0]>>32), uint16(words[0]>>48)&0x7ff
+	f.control, f.status, f.tags, f.opcode = uint16(words[0])&0x1f3f|0x40, uint16(words[0]>>16)&^fswSummary, uint8(words[0]>>32), uint16(words[0]>>48)&0x7ff
 	f.ip, f.dp, f.mxcsr = words[1], words[2], uint32(words[3])
 	for i := range f.st {
 		f.st[i] = vec{words[4+2*i], words[5+2*i]}

@@ -18,8 +18,8 @@ func TestFloatingState(t *testing.T) {
 	}{
 		{"fninit with TS", []byte{0xdb, 0xe3}, cr0TS, 0, vecNMx87},
 		{"fninit with EM", []byte{0xdb, 0xe3}, cr0EM, 0, vecNMx87},
-		{"fld1 with TS", []byte{0xd9, 0xe8}, cr0TS, 0, vecNMx87},
-		{"fld1", []byte{0xd9, 0xe8}, 0, 0, vecUD},
+		{"fsin with TS", []byte{0xd9, 0xfe}, cr0TS, 0, vecNMx87},
+		{"fsin", []byte{0xd9, 0xfe}, 0, 0, vecUD},
 		{"fwait with TS", []byte{0x9b, 0x0f, 0x05, 0xcd, 0x20}, cr0TS, 0, 0},
 		{"fwait with TS and MP", []byte{0x9b}, cr0TS | cr0MP, 0, vecNMx87},
 		{"fxsave with TS", []byte{0x0f, 0xae, 0x00}, cr0TS, 0, vecNMx87},
@@ -44,7 +44,7 @@ func TestFloatingState(t *testing.T) {
 		if tr := w.trapped(c); tr.vector != x.vector || tr.code != 0 || tr.rip != testCode {
 			t.Errorf("%s: %+v; want vector %d", x.name, tr, x.vector)
 		}
-		if named := strings.Contains(strings.ToLower(c.Counts.LastUnknown), "fld1"); named != (x.name == "fld1") {
+		if named := strings.Contains(strings.ToLower(c.Counts.LastUnknown), "fsin"); named != (x.name == "fsin") {
 			t.Errorf("%s: the unknown instruction is %q", x.name, c.Counts.LastUnknown)
 		}
 	}

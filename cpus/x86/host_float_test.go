@@ -3,11 +3,19 @@
 package x86
 
 import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	sys "syscall"
 	"testing"
 
+	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/cpus/float"
 	"kprobesim/internal/hosttools"
 )
 
@@ -56,6 +64,137 @@ func TestDeliveredFloats(t *testing.T) {
 		t.Errorf("%d exceptions delivered: too few to compare anything", delivered)
 	}
 }
+
+// drawExtended draws a register of x87 with much that is special, among it what is no number.
+func drawExtended(rng *rand.Rand) vec {
+	if rng.IntN(4) > 0 { // a number of a shorter format
+		return packed(float.Double.Unpack(drawFloat(rng, 64)))
+	}
+	v := vec{rng.Uint64(), rng.Uint64() & 0xffff}
+	if rng.IntN(4) > 0 {
+		v[0] |= 1 << 63
+	}
+	switch rng.IntN(8) {
+	case 0:
+		v[1] &= 0x8000
+	case 1:
+		v[1] |= 0x7fff
+	case 2:
+		v[1] = 0x3fff + rng.Uint64N(70)
+	case 3:
+		v[1] = v[1]&0x8000 | 0x7ff0 | rng.Uint64N(15)
+	case 4:
+		v[1] = v[1]&0x8000 | rng.Uint64N(70)
+	case 5:
+		v[0] &= 3 << 62
+	}
+	return v
+}
+
+// x87Step draws a state of the x87 unit, mostly with all exceptions masked and all registers filled.
+func x87Step(rng *rand.Rand) *stepState {
+	s := floatStep(rng, 64)
+	x := &s.x87
+	x.control = fcwReset&^0xf00 | uint16(rng.Uint32()&0xc00)
+	x.control |= []uint16{3, 3, 3, 2, 0}[rng.IntN(5)] << fcwPrecision
+	if rng.IntN(4) == 0 {
+		x.control &^= uint16(rng.Uint32() & x87Exceptions)
+	}
+	x.status = uint16(rng.Uint32()) & (7<<fswTop | fswOrder | fswC1)
+	if rng.IntN(8) == 0 {
+		x.status |= uint16(rng.Uint32()&rng.Uint32()) & x87Exceptions
+	}
+	if x.status&^x.control&x87Exceptions != 0 {
+		x.status |= fswSummary
+	}
+	if x.tags = 0xff; rng.IntN(3) == 0 {
+		x.tags = uint8(rng.Uint32())
+	}
+	for i := range x.st {
+		x.st[i] = drawExtended(rng)
+	}
+	for i := 0; i < 0x400; i += 8 { // around the operand, of any format
+		at := s.mem[0x800+i:]
+		binary.LittleEndian.PutUint64(at, drawFloat(rng, 64))
+		if rng.IntN(2) == 0 {
+			binary.LittleEndian.PutUint32(at, uint32(drawFloat(rng, 32)))
+		}
+	}
+	s.regs[rax] = traceeData + 0x808 + 8*rng.Uint64N(64)
+	copy(s.mem[0x800+8:], []byte{1})
+	return s
+}
+
+// TestX87AgainstHost steps every encoding of x87 that the model has, from random states, and compares all of the unit.
+func TestX87AgainstHost(t *testing.T) {
+	if v := hostVendor(); v != vendorIntel {
+		hosttools.Unable(t, "comparing x87 with the host's processor", fmt.Sprintf("nothing is known of the departures of vendor %q", v))
+	}
+	h, err := newStepped(t, 64)
+	if err != nil {
+		hosttools.Unable(t, "comparing x87 with the host's processor", err.Error())
+	}
+	sim, rng := newStepSim(t, 64), rand.New(rand.NewPCG(87, 754))
+	rounds := *x87Rounds
+	if testing.Short() {
+		rounds = 4
+	}
+	missing := slices.Collect(maps.Keys(rows))
+	missing = slices.DeleteFunc(missing, func(op x86asm.Op) bool { return !ofX87(op) })
+	for op := range 8 {
+		for modrm := range 256 {
+			code := []byte{byte(0xd8 | op), byte(modrm)}
+			n := rounds
+			if modrm < 0xc0 {
+				if modrm&7 != 0 || modrm >= 0x40 {
+					continue // of memory by rax alone
+				}
+				n *= 8
+			}
+			in, known := disassemble(append(code, make([]byte, 14)...), 64)
+			if _, has := rows[in.Op]; !known || !has {
+				continue
+			}
+			missing = slices.DeleteFunc(missing, func(op x86asm.Op) bool { return op == in.Op })
+			bad := 0
+			for range n {
+				from := x87Step(rng)
+				want, err := h.step(code, from)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := sim.step(code, from)
+				forgetPointers(in.Op, from, want, got)
+				if d := stepDifference(want, got, 0); d != "" {
+					if bad++; bad <= 2 {
+						t.Errorf("% x (%v) of\n    %x:\n%s", code, in, from.x87, d)
+					}
+				}
+			}
+			if bad > 0 {
+				t.Errorf("% x (%v): %d of %d", code, in, bad, n)
+			}
+		}
+	}
+	for _, op := range missing {
+		t.Errorf("%v: no encoding was compared", op)
+	}
+}
+
+// forgetPointers clears the pointers to the last instruction and operand in an environment that was stored.
+func forgetPointers(op x86asm.Op, from *stepState, states ...*stepState) {
+	if op != x86asm.FNSTENV && op != x86asm.FNSAVE {
+		return
+	}
+	for _, s := range states {
+		if s.signal == sys.SIGTRAP {
+			clear(s.mem[from.regs[rax]-traceeData+12:][:16])
+		}
+	}
+}
+
+// x87Rounds lets a search by hand be longer than the test.
+var x87Rounds = flag.Int("x87-rounds", 20, "random states of x87 that each encoding is compared from")
 
 // TestApproximations holds rcpss and rsqrtss of host and simulator to the manual's bound of each other: both may err by
 // 1.5/4096 (SDM vol. 2, RCPSS).

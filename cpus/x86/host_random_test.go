@@ -250,7 +250,7 @@ func (h *stepped) isolate() error {
 			return fmt.Errorf("a segment of the traced program cannot be set: %w", err)
 		}
 	}
-	unmap := &stepState{rip: traceeCode, flags: 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset}
+	unmap := &stepState{rip: traceeCode, flags: 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset, x87: x87State{control: fcwReset}}
 	unmap.regs[rax], unmap.regs[rbx], unmap.regs[rcx] = 91, stepEnds, 0xffffe000-stepEnds
 	out, err := h.step([]byte{0xcd, 0x80}, unmap)
 	if err == nil && out.regs[rax] != 0 {
@@ -323,6 +323,10 @@ func (h *stepped) step(code []byte, from *stepState) (*stepState, error) {
 		at := fxVectors + 16*i
 		out.xmm[i] = vec{binary.LittleEndian.Uint64(fx[at:]), binary.LittleEndian.Uint64(fx[at+8:])}
 	}
+	out.x87 = x87State{control: binary.LittleEndian.Uint16(fx[:]), status: binary.LittleEndian.Uint16(fx[2:]), tags: fx[4]}
+	for i := range out.x87.st {
+		out.x87.st[i] = vec{binary.LittleEndian.Uint64(fx[32+16*i:]), uint64(binary.LittleEndian.Uint16(fx[40+16*i:]))}
+	}
 	out.rip, out.flags, out.mxcsr = regs.Rip, regs.Eflags, binary.LittleEndian.Uint32(fx[24:])
 	if out.signal == sys.SIGSEGV {
 		var info [16]uint64
@@ -361,7 +365,13 @@ func (h *stepped) prepare(code []byte, from *stepState) error {
 		return err
 	}
 	var fx [fxImage]byte
-	binary.LittleEndian.PutUint16(fx[:], fcwReset)
+	binary.LittleEndian.PutUint16(fx[:], from.x87.control)
+	binary.LittleEndian.PutUint16(fx[2:], from.x87.status)
+	fx[4] = from.x87.tags
+	for i, v := range from.x87.st {
+		binary.LittleEndian.PutUint64(fx[32+16*i:], v[0])
+		binary.LittleEndian.PutUint16(fx[40+16*i:], uint16(v[1]))
+	}
 	binary.LittleEndian.PutUint32(fx[24:], from.mxcsr)
 	for i, v := range from.xmm {
 		at := fxVectors + 16*i

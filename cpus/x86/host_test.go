@@ -258,7 +258,7 @@ type userSim struct {
 
 // signals are those by which Linux reports an exception.
 var signals = map[uint64]uint64{
-	vecDE: 8, vecDB: 5, vecBP: 5, vecOF: 11, vecBR: 11, vecUD: 4, vecNP: 7, vecSS: 7, vecGP: 11, vecPF: 11, vecAC: 7, vecXF: 8,
+	vecDE: 8, vecDB: 5, vecBP: 5, vecOF: 11, vecBR: 11, vecUD: 4, vecNP: 7, vecSS: 7, vecGP: 11, vecPF: 11, vecAC: 7, vecMF: 8, vecXF: 8,
 }
 
 // endOfForm is the vector by which the simulated program says that a form is done.

@@ -201,7 +201,7 @@ func (s *stepState) word(at uint64) uint64 { return binary.LittleEndian.Uint64(s
 
 // from is the state that an edge starts from.
 func (x *edge) from() *stepState {
-	s := &stepState{rip: traceeCode, flags: 0x202 | x.flags, mem: make([]byte, stepBytes), mxcsr: mxcsrReset}
+	s := &stepState{rip: traceeCode, flags: 0x202 | x.flags, mem: make([]byte, stepBytes), mxcsr: mxcsrReset, x87: x87State{control: fcwReset}}
 	for r, v := range x.regs {
 		s.regs[r] = v
 	}
@@ -230,7 +230,7 @@ func TestEdges(t *testing.T) {
 func TestFlagsOfFaultAmidRepetition(t *testing.T) {
 	s := newStepSim(t, 64)
 	for _, code := range [][]byte{{0xf2, 0xaf}, {0xf3, 0xaf}, {0xf2, 0xa7}, {0xf3, 0xa7}} {
-		from := &stepState{rip: traceeCode, flags: 0x202 | flagSF | flagCF, mem: make([]byte, stepBytes), mxcsr: mxcsrReset}
+		from := &stepState{rip: traceeCode, flags: 0x202 | flagSF | flagCF, mem: make([]byte, stepBytes), mxcsr: mxcsrReset, x87: x87State{control: fcwReset}}
 		from.regs[rcx], from.regs[rsi], from.regs[rdi] = 5, traceeData, stepEnd-4
 		if code[0] == 0xf2 {
 			from.regs[rax], from.mem[0] = 1, 1 // unlike what is read
@@ -245,7 +245,7 @@ func TestFlagsOfFaultAmidRepetition(t *testing.T) {
 // TestRepetitionShowsRF has an interrupt arrive amid a repetition, which is left for it after maxRepeat elements.
 func TestRepetitionShowsRF(t *testing.T) {
 	s := newStepSim(t, 64)
-	from := &stepState{rip: traceeCode, flags: 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset}
+	from := &stepState{rip: traceeCode, flags: 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset, x87: x87State{control: fcwReset}}
 	from.regs[rcx], from.regs[rsi], from.regs[rdi] = maxRepeat+5, traceeData, traceeData
 	s.w.irq.queue = []uint8{40}
 	got := s.run([]byte{0xf3, 0xac, 0x0f, 0x0b}, from, 0)
@@ -274,7 +274,7 @@ func TestRepetitionShowsRF(t *testing.T) {
 func TestWatchAmidRepetition(t *testing.T) {
 	for _, observed := range []bool{false, true} {
 		s := newStepSim(t, 64)
-		from := &stepState{rip: traceeCode, flags: 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset}
+		from := &stepState{rip: traceeCode, flags: 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset, x87: x87State{control: fcwReset}}
 		from.regs[rcx], from.regs[rdi] = 5, traceeData
 		s.start([]byte{0xf3, 0xaa, 0x0f, 0x0b}, from, 0)
 		s.c.dreg[0], s.c.dreg[7] = traceeData+2, dr7Ones|1|watchWrites<<16

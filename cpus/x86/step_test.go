@@ -33,9 +33,17 @@ type stepState struct {
 	flags  uint64
 	xmm    [16]vec
 	mxcsr  uint32
+	x87    x87State
 	mem    []byte
 	signal sys.Signal // SIGTRAP behind an instruction that completed
 	addr   uint64     // of a page fault
+}
+
+// x87State has the control and status words, the abridged tags and the registers in the order of the stack.
+type x87State struct {
+	control, status uint16
+	tags            uint8
+	st              [8]vec
 }
 
 // midway reports a trap between two elements of a string.
@@ -43,7 +51,7 @@ func (s *stepState) midway(from *stepState) bool { return s.signal == sys.SIGTRA
 
 // drawStep draws registers that point into the data more often than not.
 func drawStep(rng *rand.Rand, bits int) *stepState {
-	s := &stepState{rip: traceeCode, flags: rng.Uint64()&(arith|flagDF|flagRF) | 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset}
+	s := &stepState{rip: traceeCode, flags: rng.Uint64()&(arith|flagDF|flagRF) | 0x202, mem: make([]byte, stepBytes), mxcsr: mxcsrReset, x87: x87State{control: fcwReset}}
 	for i := range s.regs {
 		switch rng.IntN(16) {
 		case 0, 1:
@@ -102,6 +110,9 @@ func stepDifference(want, got *stepState, undefined uint64) string {
 	}
 	if want.mxcsr != got.mxcsr {
 		s = append(s, fmt.Sprintf("  mxcsr: host %#x, simulator %#x", want.mxcsr, got.mxcsr))
+	}
+	if want.x87 != got.x87 {
+		s = append(s, fmt.Sprintf("  x87: host\n    %x, simulator\n    %x", want.x87, got.x87))
 	}
 	for i := range want.xmm {
 		if want.xmm[i] != got.xmm[i] {
@@ -199,7 +210,8 @@ func (s *stepSim) start(code []byte, from *stepState, flags uint64) {
 	s.w.mem.Write(stepPhys+traceeCode-traceeText, code)
 	c.R = [engine.Registers]uint64{}
 	copy(c.R[:], from.regs[:])
-	c.fpu = fpu{control: fcwReset, mxcsr: from.mxcsr, xmm: from.xmm}
+	x := from.x87
+	c.fpu = fpu{control: x.control | 0x40, status: x.status &^ fswSummary, tags: x.tags, st: x.st, mxcsr: from.mxcsr, xmm: from.xmm}
 	c.setFlags(from.flags|flags, ^uint64(0))
 	c.R[rRIP], c.Counts.Unmodelled, c.Halted = from.rip, 0, false
 }
@@ -218,6 +230,7 @@ func (s *stepSim) outcome() *stepState {
 		out.addr = c.cr2
 	}
 	out.xmm, out.mxcsr = c.fpu.xmm, c.fpu.mxcsr
+	out.x87 = x87State{c.fpu.control, c.fpu.word(), c.fpu.tags, c.fpu.st}
 	copy(out.mem, s.w.mem.Bytes(stepPhys+traceeData-traceeText, stepBytes))
 	return out
 }
