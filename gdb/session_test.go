@@ -252,11 +252,15 @@ func TestReplies(t *testing.T) {
 		{"vCont;c", "T02thread:1;"},
 		{"qXfer:features:read:target.xml:0,ffff", "l" + describe(&s.player.inst.m.ISA().GDB)},
 		{fmt.Sprintf("M%x,8:0102030405060708", end-4), fmt.Sprintf("E.no memory at %#x", end)},
+		{fmt.Sprintf("M%x,1:01", end-4), "OK"},
 		{"vCont;c", "T05thread:1;replaylog:end;"},
 	} {
 		if got, _ := s.answer([]byte(x[0])); got != x[1] {
 			t.Errorf("%s: %s, want %s", x[0], got, x[1])
 		}
+	}
+	if said := s.log.(*bytes.Buffer).String(); strings.Count(said, "has written to memory") != 1 {
+		t.Errorf("of two writes the log says %q", said)
 	}
 	broken := func(int, bool) (stop, error) { return stop{}, errDiffers }
 	if got, _ := s.resume(broken, 0, false); got != "E."+errDiffers.Error() {
@@ -264,16 +268,39 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestTake holds that a state is not kept shortly after the beginning, and that others may ask afterwards.
+// TestTake holds that a state is not kept shortly after the beginning or beside another one, and that others may ask afterwards.
 func TestTake(t *testing.T) {
 	run, _, _ := bench(t, "arm-2010")
 	c := Checkpoints{Every: clock.FromCycles(1e9)}
 	require.NoError(t, run(0, func(m *sim.Machine, _ func() (string, error)) func(error) {
 		require.NoError(t, c.Take(m))
-		return func(error) {}
+		return func(error) {
+			for _, beside := range []clock.Ticks{-1, 1} {
+				now := latest(m)
+				late := Checkpoints{Every: now / 2, list: []checkpoint{{at: now + beside}}}
+				if err := late.Take(m); err != nil || len(late.list) != 1 {
+					t.Errorf("%d beside another state: %d states, %v", beside, len(late.list), err)
+				}
+			}
+		}
 	}))
 	if !c.mu.TryLock() || len(c.list) > 0 {
 		t.Errorf("%d states, or the list is locked", len(c.list))
+	}
+}
+
+// TestThin drops the state with the narrowest gap for its distance from the present, and never the present one.
+func TestThin(t *testing.T) {
+	for now, want := range map[clock.Ticks]clock.Ticks{90: 10, 10: 80} {
+		c := Checkpoints{Every: 10}
+		for i := range mostCheckpoints + 1 {
+			c.list = append(c.list, checkpoint{at: clock.Ticks(10 * (i + 1))})
+		}
+		c.thin(now)
+		c.thin(now) // now they are few enough
+		if len(c.list) != mostCheckpoints || slices.ContainsFunc(c.list, func(x checkpoint) bool { return x.at == want }) {
+			t.Errorf("at %d: %v, want all but %d", now, c.list, want)
+		}
 	}
 }
 
