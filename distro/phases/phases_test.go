@@ -88,6 +88,35 @@ func TestHit(t *testing.T) {
 	}
 }
 
+// TestProgram follows a hit of an attached program: its code is the handler wherever it lies, and a trampoline is the entry before
+// it and the return behind it, until user mode.
+func TestProgram(t *testing.T) {
+	im, at := made(t)
+	const trampoline, program, neighbour = 0xffffffffc0201000, 0xffffffffc0203100, 0xffffffffc0203140
+	s := phases.New(im)
+	s.Program(program, neighbour)
+	for i, c := range []struct {
+		pc   uint64
+		user bool
+		want image.Phase
+	}{
+		{0x400100, true, image.PhaseUser},
+		{at["do_syscall_64"], false, image.PhaseOther},
+		{trampoline, false, image.PhaseEntry},
+		{program, false, image.PhaseHandler},
+		{neighbour - 1, false, image.PhaseHandler},
+		{trampoline + 8, false, image.PhaseReturn},
+		{neighbour, false, image.PhaseStep}, // code of somebody else, behind a return
+		{0x400104, true, image.PhaseUser},
+		{at["do_syscall_64"], false, image.PhaseOther},
+		{trampoline, false, image.PhaseEntry},
+	} {
+		if got := s.Phase(&cpus.Step{PC: c.pc, User: c.user}); got != c.want {
+			t.Errorf("step %d at %#x is of phase %s, want %s", i, c.pc, got, c.want)
+		}
+	}
+}
+
 // TestTable wants every title of the table to be a phase.
 func TestTable(t *testing.T) {
 	text := require.Must(os.ReadFile("table.txt"))(t)

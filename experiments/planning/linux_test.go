@@ -89,6 +89,30 @@ func TestLinuxModule(t *testing.T) {
 	}
 }
 
+// TestLinuxAttachLeavesOut names the ways to attach that a kernel was built without, and refuses what no way has.
+func TestLinuxAttachLeavesOut(t *testing.T) {
+	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64}))
+	p, err := planning.NewLoader().Plan("linux-attach", nil)
+	require.NoError(t, err)
+	want := "left out: kprobe-multi, kprobe-multi-count, kprobe-multi-ringbuf, kretprobe-multi, kretprobe-multi-count, kretprobe-multi-ringbuf: " +
+		"the kernel was built without CONFIG_FPROBE"
+	if len(p.Notes) != 1 || p.Notes[0] != want {
+		t.Errorf("notes %q", p.Notes)
+	}
+	if _, err := p.Point("kprobe-multi"); err == nil || !p.Points[0].Linux.Attaching {
+		t.Error("a point that is left out is there, or none attaches anything")
+	}
+	for want, set := range map[string]string{
+		"a seccomp runs no program of BPF":         "points.seccomp.program=empty",
+		"a none runs no program of BPF":            "points.none.program=empty",
+		"what is attached has no other handler":    "points.fentry.handler=event",
+		"a probe of an instruction has one, not":   "points.fentry.mode=step",
+		`unknown value "nothing": known are empty`: "points.tp.program=nothing",
+	} {
+		require.Error(t, require.Err(planning.NewLoader().Plan("linux-attach", []string{set})), want, "%s", set)
+	}
+}
+
 // TestLinuxLacks says what a host without a kernel lacks, and refuses what is none.
 func TestLinuxLacks(t *testing.T) {
 	t.Setenv(planning.KernelFolder, "")
