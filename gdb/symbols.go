@@ -24,9 +24,9 @@ func Symbols(im *image.Image) []byte {
 			Name: f.name(".segment"), Type: uint32(elf.SHT_NOBITS), Flags: uint64(elf.SHF_ALLOC), Addr: s.VA, Size: s.MemSize, Addralign: 1,
 		})
 	}
-	head := 64
+	head := binary.Size(elf.Header64{})
 	if im.Bits == 32 {
-		head = 52
+		head = binary.Size(elf.Header32{})
 	}
 	f.out.Write(make([]byte, head))
 	table := f.symbols()

@@ -124,8 +124,8 @@ func scan(f io.Reader, found func(h header, at int64)) (whole bool, err error) {
 		if ok {
 			n = headerSize + int(h.Size)
 		}
-		switch skipped, err := r.Discard(n); {
-		case errors.Is(err, io.EOF) || skipped < n && err == nil:
+		switch _, err := r.Discard(n); {
+		case errors.Is(err, io.EOF):
 			return false, nil
 		case err != nil:
 			return false, err

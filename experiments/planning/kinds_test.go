@@ -25,6 +25,7 @@ func TestKindsCheckTheirFiles(t *testing.T) {
 		{schema.KindUnregister, "workload.batch=1025", "workload.batch: 1025 is outside 1 to 1024"},
 		{schema.KindIRQOff, "workload.period=20", "workload.period"},
 		{schema.KindMissed, "figures=[\"overhead\"]", `unknown value "overhead": known are missed, missed-default`},
+		{schema.KindMissed, "workload.tasks=0", "workload.tasks: 0 is outside 1 to 1000"},
 		{schema.KindMissed, "kernel.image=x86_64-2005", `unknown image "x86_64-2005-preempt"`},
 	} {
 		_, err := planning.NewLoader().Plan(c.name, []string{c.set})

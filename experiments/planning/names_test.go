@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"kprobesim/internal/doc"
@@ -81,6 +82,17 @@ func TestHeaders(t *testing.T) {
 	}
 	if got := Headers(filepath.Join(root, "vmlinuz"), "2"); got != "" {
 		t.Errorf("of another release: %q", got)
+	}
+}
+
+// TestFunctions lists what a kernel of this program has, and knows no other kernel.
+func TestFunctions(t *testing.T) {
+	got, err := NewLoader().Functions("x86_64-2010")
+	if err != nil || !slices.ContainsFunc(got, func(f GuestFunction) bool { return f.Name == "bench_target" }) {
+		t.Errorf("%d functions, %v", len(got), err)
+	}
+	if got, err := NewLoader().Functions("x86_64-1999"); err == nil {
+		t.Errorf("%d functions of no kernel", len(got))
 	}
 }
 
