@@ -48,7 +48,7 @@ func TestStaticProgram(t *testing.T) {
 	}
 	gcc := hosttools.Need(t, "gcc", "gcc", "a program with a C library")
 	path := filepath.Join(t.TempDir(), "static")
-	if out, err := osexec.Command(gcc, "-static", "-O3", "-fno-pie", "-no-pie", "-o", path, "testdata/static.c").CombinedOutput(); err != nil {
+	if out, err := osexec.Command(gcc, "-static", "-O3", "-fno-math-errno", "-fno-pie", "-no-pie", "-o", path, "testdata/static.c").CombinedOutput(); err != nil {
 		hosttools.Missing(t, "a program with a C library", err.Error()+" "+string(out))
 	}
 	want, err := osexec.Command(path, "argument").Output()

@@ -1,5 +1,5 @@
 /*
- * A program for a static C library: strings of every length and alignment, sorting, allocation, printing, and loops
+ * A program for a static C library: strings of every length and alignment, sorting, allocation, printing, floating point, and loops
  * that a compiler makes vectors of. It prints what it has computed, so that two executions can be compared.
  */
 #include <stdint.h>
@@ -118,6 +118,31 @@ static void allocate(void)
 	printf("allocate %08x\n", s);
 }
 
+/* Sums, products, quotients and roots in all precisions, and what the library prints and reads of them. */
+static void floats(void)
+{
+	static double a[256], b[256];
+	static float f[256];
+	double s = 0, most = -1;
+	long double l = 1;
+
+	for (int i = 0; i < 256; i++) {
+		a[i] = (int)draw() / 4096.0 - 1000;
+		b[i] = draw() * 1e-3 + 0.125;
+		f[i] = a[i] / b[i];
+	}
+	for (int i = 0; i < 256; i++) {
+		s += a[i] * b[255 - i] - f[i] / 3;
+		most = a[i] > most ? a[i] : most;
+		l = l * (1 + (long double)f[i] / 1000) + (long long)b[i];
+	}
+	for (int i = 0; i < 256; i++)
+		b[i] = __builtin_sqrt(b[i]) + (float)(int)a[i] + (uint32_t)b[i];
+	printf("floats %.17g %.17g %.21Lg %g %a %.3e\n", s, most, l, (double)f[7], b[3], 5e-324);
+	printf("floats %.17g %.9g %.20Lg %f %08x\n", strtod("2.2250738585072011e-308", NULL), strtof("3.4028236e38", NULL),
+	       strtold("1.1e4932", NULL), 1e15 / 7, sum(b, sizeof b));
+}
+
 int main(int argc, char **argv)
 {
 	char line[200];
@@ -127,6 +152,7 @@ int main(int argc, char **argv)
 	strings();
 	loops();
 	allocate();
+	floats();
 	printf("%ld %ld\n", strtol("-12345678901", NULL, 10), strtol("0x7fff", NULL, 0));
 	return 7;
 }
