@@ -26,7 +26,7 @@ const (
 	exitOK         = 0
 	exitFailed     = 1 // a point failed, a race was found, the run was interrupted, or results could not be written
 	exitUsage      = 2 // options, files or descriptions are wrong
-	exitRegression = 3 // results differ from the baseline
+	exitRegression = 3 // results differ from the baseline, or a probe takes more than its limit
 	exitInternal   = 4 // a defect of this program
 )
 
@@ -130,7 +130,7 @@ func (a *app) root() *cobra.Command {
 where the cycles go, and how that compares with published figures.
 
 Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or results could not be written,
-2 wrong usage or files, 3 results differ from the baseline, 4 a defect of this program.`,
+2 wrong usage or files, 3 results differ from the baseline or a probe takes more than its limit, 4 a defect of this program.`,
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -138,7 +138,7 @@ Exit codes: 0 ok, 1 a point failed, a race was found, a run was interrupted or r
 	root.AddCommand(a.runCmd(), a.listCmd(), a.validateCmd(), a.traceCmd(), a.inspectCmd(), a.gdbCmd(), a.timelineCmd(), a.plotCmd(), a.historyCmd(),
 		a.checkCmd(), a.diffCmd(), a.calibrateCmd(), a.sensitivityCmd(), a.racesCmd(), a.moduleCmd(), a.headersCmd(), a.bootCmd(), a.explainCmd(),
 		a.planCmd(), a.mergeCmd(), a.submitCmd(), a.initCmd(), a.manCmd(root), a.tableCmd(), a.reportCmd(), a.paperCmd(), a.schemaCmd(),
-		a.characterizeCmd(), a.judgeCmd(), a.measureCmd(), a.nativeCmd())
+		a.characterizeCmd(), a.judgeCmd(), a.measureCmd(), a.whatIfCmd(), a.nativeCmd())
 	a.complete(root)
 	hostCodeFlag(root)
 	return root

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"kprobesim/distro"
 	"kprobesim/distro/costing"
 	"kprobesim/distro/probing"
+	"kprobesim/machines"
 	"kprobesim/sim"
 )
 
@@ -88,22 +90,9 @@ func (a *app) explain(o *explainOptions, places []string) error {
 	if o.image != "" {
 		return a.explainImage(o, places)
 	}
-	if o.boot.machine == "" {
-		o.boot.machine = defaultMachine
-	}
-	o.boot.memory, o.boot.seconds, o.boot.command = explainMemory, distro.DefaultBudget, distro.DefaultCommand
-	o.boot.date, o.boot.cpus = bootDate, 1
-	o.boot.untimed = true // the text and the kernel's answers do not depend on what things cost
-	c, _, err := a.bootConfig(&o.boot)
-	if err != nil {
-		return fail(exitUsage, err)
-	}
-	k, err := a.judge(o, c)
+	c, _, k, err := a.booted(o)
 	if err != nil {
 		return err
-	}
-	if doubt := k.Doubt(); doubt != "" {
-		fmt.Fprintf(a.err, "kprobesim: %s\n", doubt)
 	}
 	sites, err := o.sites(k, places)
 	if err != nil {
@@ -126,6 +115,24 @@ func (a *app) explain(o *explainOptions, places []string) error {
 		fmt.Fprintln(a.err, "judging every instruction, which takes a minute or more")
 	}
 	return a.printVerdicts(o, c, k, sites, asked)
+}
+
+// booted reads a packaged kernel, boots it for its text, and gathers what its rules look at.
+func (a *app) booted(o *explainOptions) (c distro.Config, mach *machines.Machine, k *probing.Kernel, err error) {
+	o.boot.machine = cmp.Or(o.boot.machine, defaultMachine)
+	o.boot.memory, o.boot.seconds, o.boot.command = explainMemory, distro.DefaultBudget, distro.DefaultCommand
+	o.boot.date, o.boot.cpus = bootDate, 1
+	o.boot.untimed = true // the text and the kernel's answers do not depend on what things cost
+	if c, mach, err = a.bootConfig(&o.boot); err != nil {
+		return c, nil, nil, fail(exitUsage, err)
+	}
+	if k, err = a.judge(o, c); err != nil {
+		return c, nil, nil, err
+	}
+	if doubt := k.Doubt(); doubt != "" {
+		fmt.Fprintf(a.err, "kprobesim: %s\n", doubt)
+	}
+	return c, mach, k, nil
 }
 
 // every reports whether each instruction of the kernel is judged.

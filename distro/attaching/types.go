@@ -11,6 +11,12 @@ import (
 // errNoBTF says that a kernel has no types.
 var errNoBTF = errors.New("the kernel has no BTF, by which programs name functions and tracepoints: it was built without CONFIG_DEBUG_INFO_BTF")
 
+// Typed reports whether a kernel's BTF has a function, which trampolines need.
+func Typed(raw []byte, function string) bool {
+	_, err := (&Attachment{Way: Fentry, Target: function}).typeIn(raw)
+	return err == nil
+}
+
 // typeIn is the number of the type of the target in the kernel's BTF: a function, or of a tracepoint the type of what is called
 // for it.
 func (a *Attachment) typeIn(raw []byte) (uint32, error) {

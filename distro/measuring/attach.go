@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"kprobesim/distro/attaching"
-	"kprobesim/image/linux"
 )
 
 // guest is the program of a session as package attaching sees it.
@@ -66,20 +65,11 @@ func (l *Lab) attach(s *session, o *Order) (*attaching.Program, error) {
 	}
 	a := *o.Attach
 	a.Hits = uint64(o.Warm + o.Calls)
-	p, err := attaching.Attach(guest{s}, a, tableOf(l.config.Kernel, "BTF"))
+	p, err := attaching.Attach(guest{s}, a, l.config.Kernel.Content("BTF"))
 	if err == nil && o.Attached != nil {
 		o.Attached(p)
 	}
 	return p, err
-}
-
-// tableOf returns one of a kernel's tables; nil where it has none.
-func tableOf(k *linux.Kernel, name string) []byte {
-	t, ok := k.Table(name)
-	if !ok {
-		return nil
-	}
-	return k.Image.Bytes(t.Addr, t.Size)
 }
 
 // counted is how often a program has counted itself so far; false for one that does not, and for nil.

@@ -75,3 +75,12 @@ func (k *Kernel) Table(name string) (Table, bool) {
 	}
 	return Table{}, false
 }
+
+// Content returns the bytes of a table; nil where the kernel has none.
+func (k *Kernel) Content(name string) []byte {
+	t, ok := k.Table(name)
+	if !ok {
+		return nil
+	}
+	return k.Image.Bytes(t.Addr, t.Size)
+}

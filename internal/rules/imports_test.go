@@ -68,6 +68,7 @@ var rooms = map[string][]string{
 	"experiments/keeping":     {"results", "results/outdir", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "results/timeline", "experiments/schema", "experiments/kinds"},
 	"experiments/reports":     {"distro/attaching", "machines", "results", "results/compare", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
+	"experiments/whatif":      {"distro/attaching", "distro/probing", "kprobes"},
 	"experiments/webpage":     {"results", "results/compare", "results/formats", "results/outdir", "results/tables", "experiments/reports"},
 	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
 	"experiments/sensitivity": {"machines", "results", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running", "experiments/reports"},
@@ -76,8 +77,8 @@ var rooms = map[string][]string{
 
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
-		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/measured", "results/outdir", "results/tables", "races", "workloads", "gdb",
-		"paper", "distro", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines", "judging", "judging/describing",
+		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "experiments/whatif", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/measured", "results/outdir", "results/tables", "races", "workloads", "gdb",
+		"paper", "distro", "distro/attaching", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines", "judging", "judging/describing",
 	},
 }
 

@@ -1,0 +1,127 @@
+package whatif
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kprobesim/distro/attaching"
+	"kprobesim/distro/probing"
+	"kprobesim/kprobes"
+)
+
+// Probe names a way to attach, one of Kinds, and where.
+type Probe struct {
+	Kind, Target string
+}
+
+// Kinds are the ways that are asked about.
+func Kinds() []string {
+	return []string{
+		attaching.Kprobe, attaching.Kretprobe, attaching.Fentry, attaching.Fexit, attaching.Tracepoint, attaching.RawTracepoint,
+		attaching.BTFTracepoint, attaching.Uprobe, attaching.Uretprobe, attaching.USDT,
+	}
+}
+
+// Parse reads a probe as tracers write it: KIND:TARGET, such as kprobe:tcp_sendmsg or tracepoint:sched/sched_switch.
+func Parse(text string) (Probe, error) {
+	kind, target, ok := strings.Cut(text, ":")
+	if !ok || target == "" || !slices.Contains(Kinds(), kind) {
+		return Probe{}, fmt.Errorf("probe %q: write KIND:TARGET, such as kprobe:tcp_sendmsg; kinds are %s", text, strings.Join(Kinds(), ", "))
+	}
+	return Probe{kind, target}, nil
+}
+
+// InKernel reports whether the target is a function of the kernel, for which there is a verdict.
+func (p Probe) InKernel() bool {
+	return slices.Contains([]string{attaching.Kprobe, attaching.Kretprobe, attaching.Fentry, attaching.Fexit}, p.Kind)
+}
+
+// Way is a way to attach, and the points whose cycles add up to its own, less the cycles of others.
+type Way struct {
+	Name       string
+	Plus, Less []string
+}
+
+// Points are the points of the ways of a program, each once.
+func Points(ways []Way) (out []string) {
+	for _, w := range ways {
+		for _, p := range slices.Concat(w.Plus, w.Less) {
+			if !slices.Contains(out, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// Ways are the probe's own way and behind it those that could stand at the same place. The verdict is nil for what is not in the
+// kernel's text; typed says that the kernel's BTF has the function, which trampolines need.
+func Ways(p Probe, v *probing.Verdict, typed bool, program string) ([]Way, error) {
+	point := func(name string) string { return named(name, program) }
+	one := func(what, name string) Way { return Way{Name: what, Plus: []string{point(name)}} }
+	entry := v != nil && v.Kind == kprobes.Ftrace.String()
+	switch p.Kind {
+	case attaching.Kprobe:
+		ways := []Way{one("kprobe, "+runs(v), byMode[mode(v)])}
+		if entry && typed {
+			ways = append(ways, one("fentry", "fentry"))
+		}
+		return ways, nil
+	case attaching.Kretprobe:
+		own := one("kretprobe, entry "+runs(v), "kretprobe")
+		if !entry {
+			own.Plus, own.Less = append(own.Plus, point(byMode[mode(v)])), []string{point("kprobe")}
+		}
+		if entry && typed {
+			return []Way{own, one("fexit", "fexit")}, nil
+		}
+		return []Way{own}, nil
+	case attaching.Fentry, attaching.Fexit:
+		if !entry || !typed {
+			return nil, fmt.Errorf("%s cannot attach to %s: it needs a function that ftrace knows and that stands in the kernel's BTF", p.Kind, p.Target)
+		}
+		return []Way{one(p.Kind, p.Kind)}, nil
+	case attaching.Tracepoint:
+		return []Way{one("tracepoint by perf", "tp"), one("raw tracepoint", "raw-tp")}, nil
+	case attaching.RawTracepoint, attaching.BTFTracepoint:
+		return []Way{one("raw tracepoint", "raw-tp")}, nil
+	}
+	return []Way{one(p.Kind, p.Kind)}, nil
+}
+
+// byMode has the points of kprobes.
+var byMode = map[kprobes.Mode]string{
+	kprobes.Ftrace: "kprobe", kprobes.Optimized: "kprobe-opt", kprobes.Stepped: "kprobe-step", kprobes.Emulated: "kprobe-emulated",
+}
+
+// mode is how hits run once the kernel has done what it will.
+func mode(v *probing.Verdict) kprobes.Mode {
+	for m := range byMode {
+		if v.Kind == m.String() && !v.Optimized {
+			return m
+		}
+	}
+	return kprobes.Optimized
+}
+
+// runs says mode in words.
+func runs(v *probing.Verdict) string {
+	switch mode(v) {
+	case kprobes.Ftrace:
+		return "by ftrace"
+	case kprobes.Optimized:
+		return "optimized"
+	case kprobes.Emulated:
+		return "a breakpoint"
+	}
+	return "two breakpoints"
+}
+
+// named is the name of the point for a program.
+func named(point, program string) string {
+	if program == attaching.Empty {
+		return point
+	}
+	return point + "-" + program
+}

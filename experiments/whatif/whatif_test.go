@@ -1,0 +1,133 @@
+package whatif
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/distro/probing"
+	"kprobesim/kprobes"
+)
+
+// TestParse reads what tracers write, and says what is wrong with the rest.
+func TestParse(t *testing.T) {
+	p, err := Parse("tracepoint:sched/sched_switch")
+	if err != nil || p != (Probe{"tracepoint", "sched/sched_switch"}) || p.InKernel() {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, bad := range []string{"", "kprobe", "kprobe:", "dtrace:x", ":x"} {
+		if _, err := Parse(bad); err == nil || !strings.Contains(err.Error(), "KIND:TARGET") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestWays holds the ways of each kind of place, the own one first.
+func TestWays(t *testing.T) {
+	ftrace := &probing.Verdict{Probe: true, Kind: kprobes.Ftrace.String()}
+	jump := &probing.Verdict{Probe: true, Kind: kprobes.Stepped.String(), Optimized: true}
+	steps := &probing.Verdict{Probe: true, Kind: kprobes.Stepped.String()}
+	emulated := &probing.Verdict{Probe: true, Kind: kprobes.Emulated.String()}
+	for _, x := range []struct {
+		probe   string
+		v       *probing.Verdict
+		typed   bool
+		program string
+		want    string // points of each way; "" for an error
+	}{
+		{"kprobe:f", ftrace, true, "count", "kprobe-count fentry-count"},
+		{"kprobe:f", ftrace, false, "empty", "kprobe"},
+		{"kprobe:f+5", jump, true, "ringbuf", "kprobe-opt-ringbuf"},
+		{"kprobe:f+5", steps, true, "empty", "kprobe-step"},
+		{"kprobe:f+5", emulated, true, "empty", "kprobe-emulated"},
+		{"kretprobe:f", ftrace, true, "empty", "kretprobe fexit"},
+		{"kretprobe:f", steps, true, "empty", "kretprobe+kprobe-step-kprobe"},
+		{"fentry:f", ftrace, true, "count", "fentry-count"},
+		{"fentry:f", ftrace, false, "count", ""},
+		{"fexit:f", steps, true, "count", ""},
+		{"tracepoint:a/b", nil, false, "empty", "tp raw-tp"},
+		{"btf-tracepoint:a/b", nil, false, "empty", "raw-tp"},
+		{"uprobe:f", nil, false, "empty", "uprobe"},
+		{"usdt:f", nil, false, "count", "usdt-count"},
+	} {
+		p, err := Parse(x.probe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ways, err := Ways(p, x.v, x.typed, x.program)
+		var got []string
+		for _, w := range ways {
+			text := strings.Join(w.Plus, "+")
+			for _, l := range w.Less {
+				text += "-" + l
+			}
+			got = append(got, text)
+		}
+		if strings.Join(got, " ") != x.want || (err == nil) != (x.want != "") {
+			t.Errorf("%s: %q, %v; want %q", x.probe, got, err, x.want)
+		}
+	}
+}
+
+// costs are made-up cycles of points.
+func costs(p string) (float64, error) {
+	known := map[string]float64{"kprobe": 500, "fentry": 200, "kprobe-step": 2000, "kretprobe": 800}
+	n, ok := known[p]
+	if !ok {
+		return 0, fmt.Errorf("no point %s", p)
+	}
+	return n, nil
+}
+
+// TestAsk holds shares of CPUs, what is saved, and both forms of the answer.
+func TestAsk(t *testing.T) {
+	ways := []Way{{Name: "kprobe", Plus: []string{"kprobe"}}, {Name: "fentry", Plus: []string{"fentry"}}}
+	q := &Question{Probe: Probe{"kprobe", "f"}, Program: "empty", Rate: 1e6, CPUs: 4, Limit: 5, Hz: 2e9, Machine: "m", Kernel: "6.1", Place: "f+0x0", Why: "so"}
+	a, err := Ask(q, ways, costs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, other := a.Ways[0], a.Ways[1]
+	if own.Cycles != 500 || own.Nanoseconds != 250 || own.Percent != 25 || own.Each != 6.25 || math.Abs(other.Saves-60) > 1e-9 || !a.Over {
+		t.Errorf("%+v", a)
+	}
+	for _, want := range []string{"kprobe:f, program empty, Linux 6.1 on m at 2.00 GHz", "f+0x0: so", "60 % cheaper at the same place", "limit: 6.250 % of each CPU is above 5.000 %", "rate: 1000000 events"} {
+		if !strings.Contains(a.Text(), want) {
+			t.Errorf("%q lacks %q", a.Text(), want)
+		}
+	}
+	var back Answer
+	if b, err := json.Marshal(a); err != nil || json.Unmarshal(b, &back) != nil || !slices.Equal(back.Measured, a.Measured) || back.Ways[0].Each != 6.25 {
+		t.Errorf("%s, %v", b, err)
+	}
+	q.Limit = 6.25
+	if a, err = Ask(q, ways, costs); err != nil || a.Over || !strings.Contains(a.Text(), "within") {
+		t.Errorf("%+v, %v", a, err)
+	}
+	q.Rate = 1e8
+	if a, err = Ask(q, ways, costs); err != nil || !strings.Contains(a.Text(), "more than the CPUs can execute") {
+		t.Errorf("%+v, %v", a, err)
+	}
+	q.Rate, q.Limit = 0, 0
+	if a, err = Ask(q, ways[1:], costs); err != nil || strings.Contains(a.Text(), "%") {
+		t.Errorf("%s, %v", a.Text(), err)
+	}
+	if _, err = Ask(q, []Way{{Plus: []string{"none"}}}, costs); err == nil {
+		t.Error("a point that was not measured has a cost")
+	}
+}
+
+// TestAskCombines adds and takes away points.
+func TestAskCombines(t *testing.T) {
+	w := Way{Name: "r", Plus: []string{"kretprobe", "kprobe-step"}, Less: []string{"kprobe"}}
+	a, err := Ask(&Question{CPUs: 1, Hz: 1e9}, []Way{w, {Name: "dear", Plus: []string{"kprobe-step", "kretprobe"}}}, costs)
+	if err != nil || a.Ways[0].Cycles != 2300 || !strings.Contains(a.Text(), "kretprobe and kprobe-step less kprobe") || !strings.Contains(a.Text(), "22 % dearer") {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if got := Points([]Way{w, w}); !slices.Equal(got, []string{"kretprobe", "kprobe-step", "kprobe"}) {
+		t.Errorf("%q", got)
+	}
+}
