@@ -115,6 +115,17 @@ func TestInquiryGoesOn(t *testing.T) {
 	}
 }
 
+// TestJournal reads each answer as it was written.
+func TestJournal(t *testing.T) {
+	j := &journal{file: filepath.Join(t.TempDir(), "answers"), Key: "this kernel", Rounds: 1}
+	require.Must(j.open())(t)
+	want := []probing.Answer{{}, {Errno: 22}, {Ftrace: true}, {Optimized: true}, {Errno: 1, Ftrace: true, Optimized: true}}
+	require.NoError(t, j.add(3, want))
+	if kept, err := j.open(); err != nil || len(kept) != 1 || !slices.Equal(kept[3], want) {
+		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
 // TestJournalRefuses names files that are not of these places, and damaged ones.
 func TestJournalRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "answers")

@@ -216,6 +216,15 @@ func TestPrintOwn(t *testing.T) {
 	}
 }
 
+// TestHostWorkers runs a point a core where nobody says how many.
+func TestHostWorkers(t *testing.T) {
+	for n, want := range map[int]int{0: runtime.GOMAXPROCS(0), 1: 1, 300: 300} {
+		if got := hostWorkers(n); got != want {
+			t.Errorf("%d: %d workers, want %d", n, got, want)
+		}
+	}
+}
+
 // TestLimits wants the option that bounds a guest at each command that runs one.
 func TestLimits(t *testing.T) {
 	for name, flag := range map[string]string{
