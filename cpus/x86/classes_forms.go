@@ -2,6 +2,7 @@ package x86
 
 import (
 	"maps"
+	"strings"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -111,6 +112,17 @@ var priceForms = []priceForm{
 	{clRepStart, "rep_stos", "", ops(x86asm.STOSB, x86asm.STOSW, x86asm.STOSD, x86asm.STOSQ)},
 	{clRepStart, "rep_movs", "", ops(x86asm.MOVSB, x86asm.MOVSW, x86asm.MOVSD, x86asm.MOVSQ)},
 	{clRepStart, "rep_compare", "", ops(x86asm.SCASB, x86asm.SCASW, x86asm.SCASD, x86asm.SCASQ, x86asm.CMPSB, x86asm.CMPSW, x86asm.CMPSD, x86asm.CMPSQ)},
+	{clVector, "float_multiply", "float_add", ops(x86asm.MULPS, x86asm.MULSS, x86asm.MULPD, x86asm.MULSD)},
+	{clVector, "float_divide_double", "float_divide", ops(x86asm.DIVPD, x86asm.DIVSD)},
+	{clVector, "float_divide", "float_add", ops(x86asm.DIVPS, x86asm.DIVSS)},
+	{clVector, "float_root_double", "float_divide_double", ops(x86asm.SQRTPD, x86asm.SQRTSD)},
+	{clVector, "float_root", "float_divide", ops(x86asm.SQRTPS, x86asm.SQRTSS)},
+	{clVector, "float_estimate", "float_add", ops(x86asm.RCPPS, x86asm.RCPSS, x86asm.RSQRTPS, x86asm.RSQRTSS)},
+	{clVector, "float_compare", "float_add", ops(x86asm.COMISS, x86asm.COMISD, x86asm.UCOMISS, x86asm.UCOMISD)},
+	{clVector, "float_from_integer", "float_convert", ops(x86asm.CVTSI2SS, x86asm.CVTSI2SD)},
+	{clVector, "float_to_integer", "float_convert", ops(x86asm.CVTSS2SI, x86asm.CVTSD2SI, x86asm.CVTTSS2SI, x86asm.CVTTSD2SI)},
+	{clVector, "float_convert", "float_add", (*decoder).converts},
+	{clVector, "float_add", "", (*decoder).computes}, // differences, minima and comparisons to a mask too
 }
 
 // classesOfForms are the numbers of the forms of each class.
@@ -160,6 +172,14 @@ func ops(all ...x86asm.Op) func(*decoder) bool {
 		return false
 	}
 }
+
+// computes reports an instruction of SSE that computes with floating point, and converts one that changes the format.
+func (d *decoder) computes() bool {
+	_, ok := floats[d.x.Op]
+	return ok
+}
+
+func (d *decoder) converts() bool { return d.computes() && strings.HasPrefix(d.x.Op.String(), "CVT") }
 
 // namesHigh reports an operand in ah, ch, dh or bh.
 func (d *decoder) namesHigh() bool {

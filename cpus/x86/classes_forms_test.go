@@ -40,6 +40,9 @@ func TestPriceForms(t *testing.T) {
 		"ret_imm": "c20800", "ret": "c3", "jump_count": "e300", "loop": "e200", "flag_ah": "9f", "flag": "f8",
 		"lods": "ac", "stos": "aa", "movs": "a4", "scas": "ae", "cmps": "a6",
 		"rep_stos": "f3aa", "rep_movs": "f3a4", "rep_compare": "f3a6", "rep_start": "f3ac",
+		"float_multiply": "f20f59c1", "float_divide_double": "f20f5ec1", "float_divide": "0f5ec1", "float_root_double": "660f51c1",
+		"float_root": "f30f51c1", "float_estimate": "0f53c1", "float_compare": "660f2ec1", "float_from_integer": "f20f2ac1",
+		"float_to_integer": "f20f2cc1", "float_convert": "f20f5ac1", "float_add": "f20f58c1", "vector": "0f54c1",
 	}
 	only32 := map[string]string{"push_all": "60", "pop_all": "61", "enter": "c8000000"}
 	names := ISA64().Classes

@@ -1,7 +1,7 @@
 // Package x86 models the Intel 64 and IA-32 architectures in 64-bit mode, in compatibility mode and in
 // 32-bit protected mode with and without paging, which share every operation: registers, decoding,
-// semantics, exceptions and page tables, for the integer instructions and the system instructions that
-// a kernel uses. Real mode suffices to start further processors (real.go).
+// semantics, exceptions and page tables, for the integer instructions, x87, SSE, SSE2 and the system
+// instructions that a kernel uses. Real mode suffices to start further processors (real.go).
 //
 // The manual is the Intel 64 and IA-32 Architectures Software Developer's Manual ("SDM"), volumes 1
 // to 4. Sections are cited by the numbers that they had from 2016 to 2021: multiple processors are
@@ -21,9 +21,8 @@
 //
 // # Left out
 //
-// Whole parts: x87 but its control words, the saving of its state and the arithmetic that kernels try it
-// with; MMX; of SSE and SSE2 what
-// computes with floating point, and every later vector extension; virtual-8086 mode, and most of real mode; task
+// Whole parts: the transcendental functions of x87 and its pointers to the last instruction and operand;
+// MMX; every vector extension after SSE2; virtual-8086 mode, and most of real mode; task
 // switches by TSS and task gates; call gates; virtualization; transactional memory; performance
 // counters; monitor and mwait. An alignment check does not find an operand that lies in two pages.
 // The second halves of 16 bytes and what clflush does to a cache are not timed apart.

@@ -246,6 +246,9 @@ func (names inFormats) rows(to map[x86asm.Op]row, unary bool, f func(width uint)
 	}
 }
 
+// floats lists the rows that floatRows makes.
+var floats = floatRows()
+
 // floatRows are SDM vol. 1, 5.5.1 and 5.6.1: what SSE and SSE2 compute with floating point. What goes through registers of
 // MMX is left out.
 func floatRows() map[x86asm.Op]row {
