@@ -37,6 +37,8 @@ type Arch struct {
 
 	Eras      []Era
 	Optimizer *Optimizer // nil: the architecture's kernels never had one
+	// CodeMutants are mistakes in the guest's code, for the search for races.
+	CodeMutants []CodeMutant
 
 	// Boundary returns nil when an instruction of the function starts at addr, else EILSEQ. It is nil
 	// where an aligned address is all that it takes.

@@ -65,6 +65,9 @@ const (
 	MutantHashEarly = "hash-early"
 	MutantLinkEarly = "link-early"
 	MutantFlagEarly = "flag-early"
+	// MutantSlotKept forgets slots of probes that are gone, MutantDetourKept their detour buffers.
+	MutantSlotKept   = "slot-kept"
+	MutantDetourKept = "detour-kept"
 	// MutantSkipClean and its kin leave out a step by which software keeps instruction caches in step with what it
 	// has stored: writing the data cache's line back, invalidating that of instruction caches, and fetching
 	// anew. They change nothing in a guest that has no such steps.
@@ -72,6 +75,13 @@ const (
 	MutantSkipInvalidate = "skip-invalidate"
 	MutantSkipRefetch    = "skip-refetch"
 )
+
+// CodeMutant is a mistake in one function of the guest. Its code is changed before a machine runs, so that no image has it.
+type CodeMutant struct {
+	Name, Function string
+	Insn           string // pattern of the instructions that are changed, as the instruction set prints them
+	Change         func(code []byte) []byte
+}
 
 // Mutants lists the values of Options.Mutant besides "".
 func Mutants() []string {
@@ -82,7 +92,8 @@ func Mutants() []string {
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
 		MutantPoolUnread, MutantPoolTwice, MutantPoolFreed,
 		MutantEntryUnsynced, MutantWatchSetHere, MutantWatchClearHere, MutantUserUnlocked, MutantUserNoHook,
-		MutantUserOnePass, MutantUserNoWait, MutantHashEarly, MutantLinkEarly, MutantFlagEarly, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
+		MutantUserOnePass, MutantUserNoWait, MutantHashEarly, MutantLinkEarly, MutantFlagEarly, MutantSlotKept,
+		MutantDetourKept, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch,
 	}
 }
 

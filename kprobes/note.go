@@ -55,7 +55,9 @@ type dirtySlot struct{ head, at uint64 }
 // freeSlot lets others have a slot.
 func (k *Kprobes) freeSlot(c Caller, d dirtySlot) {
 	k.note(c, EventSlot, "freed", d.head, d.at)
-	k.slots.give(d.at)
+	if k.opt.Mutant != MutantSlotKept {
+		k.slots.give(d.at)
+	}
 }
 
 // lingers reports whether a task may be preempted in a slot, so that more than a grace period is to be waited for. A slot
@@ -69,6 +71,8 @@ func (k *Kprobes) giveDetour(c Caller, s *site) {
 	if s.detour != 0 {
 		k.note(c, EventDetour, "freed", s.head, s.detour)
 	}
-	k.detours.give(s.detour)
+	if k.opt.Mutant != MutantDetourKept {
+		k.detours.give(s.detour)
+	}
 	s.region, s.detour = Region{}, 0
 }

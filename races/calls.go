@@ -25,6 +25,7 @@ type probed struct {
 	watch   bool   // it is a watchpoint, on what its function alone touches
 	user    bool   // of user space: others may pass while its instruction is stepped
 	nested  bool   // it stands in the handler of another probe, whose hits are all missed ones
+	missed  int    // hits of a nested probe since it was registered, while it was enabled
 	state   expected
 	epoch   int    // counts changes of state
 	last    change // the last of them
@@ -88,6 +89,15 @@ func (c *calls) on(cpu int) *task {
 func (c *calls) set(probe int, e expected) {
 	c.probes[probe].state = e
 	c.probes[probe].epoch++
+}
+
+// executed counts what is executed in the place of a nested probe's instruction, which begins with a certain byte.
+func (c *calls) executed(pc uint64, orig byte, code []byte) {
+	for _, p := range c.probes {
+		if p.nested && p.addr == pc && p.state == on && len(code) > 0 && code[0] != orig {
+			p.missed++
+		}
+	}
 }
 
 // told notes which CPU has changed a probe, and how often each had synchronized then.

@@ -87,6 +87,7 @@ func (c *checker) inText(s *cpus.Step, t *text) {
 	if s.PC == t.start && t.called && task.call == nil {
 		c.calls.enter(task, t.start, s.CPU, c.aware())
 	}
+	c.calls.executed(s.PC, t.orig[s.PC-t.start], s.Code)
 	kind, why := t.check(s.PC, s.Code)
 	if kind == "" && len(t.stores) > 0 {
 		if why = t.unsynced(s.PC, s.Code, c.missedBy(s.CPU)); why != "" {

@@ -259,6 +259,7 @@ type trial struct {
 	outcomes []Outcome
 	failed   error
 	beside   error // of the task beside the script
+	taken    int64 // bytes that probes of the kernel itself take
 	blind    error // the checker cannot see what it should
 }
 
@@ -397,7 +398,12 @@ func (t *trial) prepare() error {
 			}
 		}
 	}
-	return t.processes()
+	if err := t.processes(); err != nil {
+		return err
+	}
+	f, err := t.k.Footprint()
+	t.taken = f.Sum()
+	return err
 }
 
 // caller starts one task that calls a function again and again.

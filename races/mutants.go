@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/kprobes"
 	"kprobesim/smp"
+	"kprobesim/targets"
 )
 
 // Mistakes in unloading modules. Others are made by Kprobes, by the services of the kernel, or in the guest's code.
@@ -20,45 +21,33 @@ const (
 // Mutants lists the mistakes that a search can be told to make, each a kernel with one step of a
 // protocol left out.
 func Mutants() []string {
-	all := slices.Concat(kprobes.Mutants(), smp.Mutants(), []string{MutantModuleEarly, MutantLeftBehind})
-	for _, m := range guestMutants() {
-		all = append(all, m.name)
+	return slices.Concat(kprobes.Mutants(), smp.Mutants(), []string{MutantModuleEarly, MutantLeftBehind}, codeMutants())
+}
+
+// codeMutants lists the mistakes in the guest's code, of all architectures.
+func codeMutants() (names []string) {
+	for _, t := range targets.List() {
+		for _, m := range t.Probes.CodeMutants {
+			if !slices.Contains(names, m.Name) {
+				names = append(names, m.Name)
+			}
+		}
 	}
-	return all
+	return names
 }
-
-// guestMutant is a mistake in one function of the guest. Its code is changed before the machine runs, so that no image has it.
-type guestMutant struct {
-	name, function string
-	insn           string // pattern of the one instruction that is changed, as the instruction set prints it
-	change         func(code []byte) []byte
-}
-
-// guestMutants are mistakes in the code of guests whose stores wait. They are none where each store is seen at once.
-func guestMutants() []guestMutant {
-	return []guestMutant{
-		{"idle-unfenced", "cpu_idle", `^mfence|^lock `, nops},         // a CPU may halt without having seen who waits for it
-		{"answer-unlocked", "smp_answer_call", `^lock dec`, unlocked}, // of two answers to a call, one may be lost
-	}
-}
-
-// nops leave an instruction out.
-func nops(code []byte) []byte { return slices.Repeat([]byte{0x90}, len(code)) }
-
-// unlocked takes the prefix from an instruction.
-func unlocked(code []byte) []byte { return append([]byte{0x90}, code[1:]...) }
 
 // spoil makes the mistake of a mutant in the guest's code.
 func (t *trial) spoil() error {
-	i := slices.IndexFunc(guestMutants(), func(m guestMutant) bool { return m.name == t.l.mutant })
-	if i < 0 {
+	all := t.l.target.Probes.CodeMutants
+	i := slices.IndexFunc(all, func(m kprobes.CodeMutant) bool { return m.Name == t.l.mutant })
+	switch {
+	case i < 0 && slices.Contains(codeMutants(), t.l.mutant):
+		return fmt.Errorf("mutant %s is a mistake in code that %s has not", t.l.mutant, t.l.im.Name)
+	case i < 0:
 		return nil
 	}
-	m := guestMutants()[i]
-	if !t.l.isa.StoresWait {
-		return fmt.Errorf("mutant %s is no mistake on %s, whose stores do not wait here", m.name, t.l.isa.Name)
-	}
-	f, err := t.l.function(m.function)
+	m := all[i]
+	f, err := t.l.function(m.Function)
 	if err != nil {
 		return err
 	}
@@ -66,20 +55,17 @@ func (t *trial) spoil() error {
 	if err != nil {
 		return err
 	}
-	pattern, at := regexp.MustCompile(m.insn), -1
+	pattern, found := regexp.MustCompile(m.Insn), false
 	for i := 0; i < len(code); {
 		text, n := t.l.isa.Disasm(code[i:], f[0]+uint64(i), t.l.im.SymbolOff)
 		if pattern.MatchString(text) {
-			if at >= 0 {
-				return fmt.Errorf("mutant %s: several instructions of %s in %s are like %s", m.name, m.function, t.l.im.Name, m.insn)
-			}
-			at = i
-			code = slices.Concat(code[:i], m.change(code[i:i+n]), code[i+n:])
+			found = true
+			code = slices.Concat(code[:i], m.Change(code[i:i+n]), code[i+n:])
 		}
 		i += max(n, 1)
 	}
-	if at < 0 {
-		return fmt.Errorf("mutant %s: no instruction of %s in %s is like %s", m.name, m.function, t.l.im.Name, m.insn)
+	if !found {
+		return fmt.Errorf("mutant %s: no instruction of %s in %s is like %s", m.Name, m.Function, t.l.im.Name, m.Insn)
 	}
 	return t.m.WriteBytes(f[0], code)
 }

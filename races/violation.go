@@ -15,6 +15,8 @@ const (
 	Lost     Kind = "lost"     // a call of the probed function without its handler call
 	Doubled  Kind = "doubled"  // more handler calls than one for a call
 	Result   Kind = "result"   // the probed function returned something else
+	Leaked   Kind = "leaked"   // memory of probes that nobody gives back after all probes are gone
+	Missed   Kind = "missed"   // hits within a handler that nobody has counted
 	Late     Kind = "late"     // a CPU was not told of something that it should have done before its next tick
 	Hung     Kind = "hung"     // no end within the steps of a schedule
 	Died     Kind = "died"     // the guest panicked, faulted or could not go on

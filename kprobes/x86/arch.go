@@ -28,8 +28,8 @@ func arch(mode int) *kprobes.Arch {
 	return &kprobes.Arch{
 		Name: "x86", Breakpoint: []byte{int3}, Align: 1, SlotSize: slotSize, Line: 64,
 		First: kprobes.Stepped, Then: kprobes.Boosted, Learned: boostableMember,
-		Members:    []string{"opcode", "ainsn.insn", boostableMember},
-		Eras:       eras(mode),
+		Members: []string{"opcode", "ainsn.insn", boostableMember},
+		Eras:    eras(mode), CodeMutants: codeMutants(),
 		Optimizer:  optimizer(mode),
 		Boundary:   func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode) },
 		Prepare:    func(in kprobes.Insn) (kprobes.Copy, error) { return prepare(in, mode) },
