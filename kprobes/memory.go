@@ -42,6 +42,14 @@ func (m *memory) show() {
 	}
 }
 
+// atOnce runs f without anybody coming in between, as a lock would do that only callers of f take.
+func (m *memory) atOnce(f func() error) error {
+	shown := m.shown
+	m.shown = nil
+	defer func() { m.shown = shown }()
+	return f()
+}
+
 // take returns the sticky failure and forgets it.
 func (m *memory) take() error {
 	err := m.Err

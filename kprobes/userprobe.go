@@ -231,7 +231,7 @@ func (k *Kprobes) insertUser(c Caller, p uint64, wanted func() bool) error {
 		if k.userSite(s.inode, s.offset) != s || !wanted() { // it went while the lock was waited for
 			return ENODATA
 		}
-		if err := k.prepareUser(c, s, addr, code); err != nil {
+		if err := k.m.atOnce(func() error { return k.prepareUser(c, s, addr, code) }); err != nil {
 			return err
 		}
 		k.m.Store(s.p, k.l.p.addr, addr)

@@ -221,11 +221,13 @@ func (k *Kernel) Tick(c Caller, user bool) {
 }
 
 // checkLate tells watchers what a CPU should have been told of before a tick finds it: a task that is more urgent than its own,
-// or a grace period that it holds up by having halted. Nothing goes wrong by that but that it comes late.
+// or a grace period that it holds up by having halted. Nothing goes wrong by that but that it comes late. Kernels that step
+// instructions of user mode in their place put rescheduling off until the step is done.
 func (k *Kernel) checkLate(cpu *cpuState, cur *task) {
 	flags := k.mem.Load(k.info(cur), k.l.threadFlags)
+	_, postpones := k.l.symbol("postpone_reschedule")
 	switch {
-	case len(cpu.queue) > 0 && cpu.queue[0].prio > cur.prio && flags&k.l.needResched == 0:
+	case !postpones && len(cpu.queue) > 0 && cpu.queue[0].prio > cur.prio && flags&k.l.needResched == 0:
 		k.note(cpu.n, EventLate, fmt.Sprintf("a tick finds the task %s, although the more urgent %s waits and nobody has asked for it",
 			cur.name, cpu.queue[0].name), cur.addr, 0)
 	case cpu.holds && cpu.awake && cur.idle && k.mem.Load(cpu.inIdle, word) != 0:
