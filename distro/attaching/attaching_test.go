@@ -162,6 +162,18 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// TestAttaches holds which calls attach something, and which merely prepare it.
+func TestAttaches(t *testing.T) {
+	for call, want := range map[[2]uint64]bool{
+		{perfEventOpen, 0}: true, {317, 1}: true, {bpf, linkCreate}: true, {bpf, rawTracepointOpen}: true,
+		{bpf, mapCreate}: false, {bpf, progLoad}: false, {bpf, objGetInfo}: false, {mmap, 0}: false,
+	} {
+		if got := attaching.Attaches(call[0], call[1]); got != want {
+			t.Errorf("call %d attaches: %v", call, got)
+		}
+	}
+}
+
 // TestLacks says what kernels without a way lack.
 func TestLacks(t *testing.T) {
 	none := func(string) bool { return false }

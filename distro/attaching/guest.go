@@ -53,6 +53,17 @@ const (
 	callBPF           = 321
 )
 
+// Attaches reports whether a system call attaches something, and does not merely prepare that: number and first argument.
+func Attaches(number, first uint64) bool {
+	switch number {
+	case callPerfEventOpen, callSeccomp:
+		return true
+	case callBPF:
+		return first == linkCreate || first == rawTracepointOpen
+	}
+	return false
+}
+
 // Refused is a system call that the kernel refused.
 type Refused struct {
 	What  string

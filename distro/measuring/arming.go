@@ -18,8 +18,12 @@ type Arming struct {
 }
 
 // Arm measures how the one event of an order is armed, which is of Events or UserEvents. It has been armed and disarmed
-// once before. The loop of the order does not run.
+// once before. Of what an order attaches it measures the system calls that attach it, for the first time. The loop of the
+// order does not run.
 func (l *Lab) Arm(o Order) (*Arming, error) {
+	if o.Attach != nil {
+		return l.armAttached(o)
+	}
 	if len(o.Events)+len(o.UserEvents) != 1 || len(o.Modules) > 0 || o.Watchpoint != nil {
 		return nil, errors.New("arming is measured of one trace event, and of nothing else")
 	}
@@ -38,6 +42,27 @@ func (l *Lab) Arm(o Order) (*Arming, error) {
 		return nil, err
 	}
 	return armed(before, s.counters()), nil
+}
+
+// armAttached measures the calls that attach something, whose program is loaded before.
+func (l *Lab) armAttached(o Order) (*Arming, error) {
+	o.arming = &Arming{}
+	setup, _, s, err := l.begin(&o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.do(setup...); err != nil {
+		return nil, err
+	}
+	_, err = l.attach(s, &o)
+	return o.arming, err
+}
+
+// add adds what another step took.
+func (a *Arming) add(b *Arming) {
+	a.Ticks += b.Ticks
+	a.Interrupted += b.Interrupted
+	a.Interrupts += b.Interrupts
 }
 
 // settle is how long the kernel is given to end what it does behind a disarming, in milliseconds.

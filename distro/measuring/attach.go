@@ -8,7 +8,10 @@ import (
 )
 
 // guest is the program of a session as package attaching sees it.
-type guest struct{ *session }
+type guest struct {
+	*session
+	arming *Arming // what calls take that attach something is added up here; nil to measure none
+}
 
 // callSize is the size of an order for a system call, without the memory that goes with it: a number and six arguments.
 const callSize = 7 * 8
@@ -24,7 +27,7 @@ func (g guest) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, 
 	for _, a := range args {
 		b = binary.LittleEndian.AppendUint64(b, a)
 	}
-	said, err := g.do(command{systemCall, append(b, m.Data...), "make a system call"})
+	said, err := g.measured(attaching.Attaches(number, args[0]), command{systemCall, append(b, m.Data...), "make a system call"})
 	if err != nil {
 		return 0, err
 	}
@@ -48,8 +51,21 @@ func (g guest) ReadFile(path string) (string, error) {
 
 // WriteFile implements attaching.Guest.
 func (g guest) WriteFile(path, text string) error {
-	_, err := g.do(write(path, text))
+	_, err := g.measured(true, write(path, text))
 	return err
+}
+
+// measured has an order carried out, with the cost model if it is one that attaches and somebody asks for that.
+func (g guest) measured(attaches bool, c command) ([][]byte, error) {
+	if g.arming == nil || !attaches {
+		return g.do(c)
+	}
+	before := g.counters()
+	g.timed(true)
+	said, err := g.do(c)
+	g.timed(false)
+	g.arming.add(armed(before, g.counters()))
+	return said, err
 }
 
 // Place implements attaching.Guest.
@@ -65,7 +81,7 @@ func (l *Lab) attach(s *session, o *Order) (*attaching.Program, error) {
 	}
 	a := *o.Attach
 	a.Hits = uint64(o.Warm + o.Calls)
-	p, err := attaching.Attach(guest{s}, a, l.config.Kernel.Content("BTF"))
+	p, err := attaching.Attach(guest{session: s, arming: o.arming}, a, l.config.Kernel.Content("BTF"))
 	if err == nil && o.Attached != nil {
 		o.Attached(p)
 	}

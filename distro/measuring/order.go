@@ -28,7 +28,8 @@ type Order struct {
 	// came of it, before the loop.
 	Attach   *attaching.Attachment
 	Attached func(*attaching.Program)
-	Workload string // one of Workloads
+	arming   *Arming // where Arm adds up what attaching takes; nil to measure none
+	Workload string  // one of Workloads
 	// Busy is the loop that every CPU but the first runs for ever, from before the probes are set up; "" where they have
 	// nothing to do. A machine of one CPU has no use for it.
 	Busy string

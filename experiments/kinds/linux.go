@@ -102,7 +102,7 @@ func (m *Measurement) linux(p *schema.Point, plain, with *stretch) {
 
 // arming measures how the trace event of a point is armed, if the workload asks for that.
 func (m *Measurement) arming(p *schema.Point, b *bench, o measuring.Order) error {
-	if !p.Workload.Arming || len(o.Events)+len(o.UserEvents) == 0 {
+	if !p.Workload.Arming || len(o.Events)+len(o.UserEvents) == 0 && o.Attach == nil {
 		return nil
 	}
 	a, err := b.lab.Arm(o)

@@ -73,6 +73,26 @@ func checkAttached(t *testing.T, got []results.Record, exceptions float64, progr
 	}
 }
 
+// TestLinuxAttachArming measures how long attaching takes. A trampoline waits for grace periods, and a raw tracepoint does not.
+func TestLinuxAttachArming(t *testing.T) {
+	p := attachPlan(t, "workload.arming=true")
+	took := map[string]float64{}
+	for _, name := range []string{"fentry", "raw-tp", "none"} {
+		pt, err := p.Point(name)
+		require.NoError(t, err)
+		m, err := kinds.Measure(pt)
+		require.NoError(t, err)
+		for _, r := range require.Must(reports.Records(pt, m))(t) {
+			if r.Metric == "arming_cycles" {
+				took[name] = r.Value.Float()
+			}
+		}
+	}
+	if _, ok := took["none"]; ok || took["raw-tp"] < 10_000 || took["fentry"] < 20*took["raw-tp"] {
+		t.Errorf("attaching takes %v cycles", took)
+	}
+}
+
 // TestLinuxAttachRefuses names what a kernel refuses to attach, with the error number and what the verifier says.
 func TestLinuxAttachRefuses(t *testing.T) {
 	for _, c := range []struct{ point, want, set string }{
