@@ -21,7 +21,7 @@ func TestNoProgram(t *testing.T) {
 		"triple fault": {0x0f, 0x0b},                   // ud2
 	} {
 		k := require.Must(linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: code}.ELF())))(t)
-		l, err := measuring.Boot(distro.Config{Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20})
+		l, err := measuring.Boot(distro.Config{Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}})
 		if err == nil || !strings.Contains(err.Error(), want) || l != nil {
 			t.Errorf("got %v, want %q", err, want)
 		}
