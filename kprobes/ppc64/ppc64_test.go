@@ -17,6 +17,19 @@ func decoded(w uint32) ppc64asm.Inst {
 	return in
 }
 
+// TestClassifyNeedsAWord reads whole words at aligned addresses alone.
+func TestClassifyNeedsAWord(t *testing.T) {
+	code := bytesOf(trap)
+	for n := range wordSize {
+		if got := classify(code[:n], 0x1000); got.Len != 0 {
+			t.Errorf("%d bytes: %+v", n, got)
+		}
+		if got := classify(code, 0x1000+uint64(n)); (got.Len == 0) != (n > 0) {
+			t.Errorf("at %#x: %+v", 0x1000+n, got)
+		}
+	}
+}
+
 // The members that are prepared are those that Kprobes looks for, in every era.
 func TestArchFitsItself(t *testing.T) {
 	a := Arch()
