@@ -48,3 +48,35 @@ func TestPackagedBoost(t *testing.T) {
 		}
 	}
 }
+
+// TestClassify names what the checker of races asks for, and where a jump leads.
+func TestClassify(t *testing.T) {
+	const at = 0x1000
+	for _, x := range []struct {
+		code string
+		mode int
+		want kprobes.Class
+	}{
+		{"\xcc\x90", 64, kprobes.Class{Kind: kprobes.ClassBreakpoint, Len: 1}},
+		{"\xf3\x90", 64, kprobes.Class{Kind: kprobes.ClassSpin, Len: 2}},
+		{"\xe9\x10\x00\x00\x00", 64, kprobes.Class{Kind: kprobes.ClassJump, Len: 5, Target: 0x1015}},
+		{"\xe9\xf0\xff\xff\xff", 64, kprobes.Class{Kind: kprobes.ClassJump, Len: 5, Target: 0xff5}},
+		{"\xe9\x00\xe0\xff\xff", 32, kprobes.Class{Kind: kprobes.ClassJump, Len: 5, Target: 0xfffff005}},
+		{"\xe9\x10", 64, kprobes.Class{}},
+		{"\x48\x89\xe5", 64, kprobes.Class{Len: 3}},
+		{"", 64, kprobes.Class{}},
+	} {
+		if got := classify([]byte(x.code), at, x.mode); got != x.want {
+			t.Errorf("% x: %+v, want %+v", x.code, got, x.want)
+		}
+	}
+	for code, want := range map[string]bool{
+		"\x74\x00": true, "\xe0\x00": true, "\xe3\x00": true, "\xe9\x00\x00\x00\x00": true, "\xeb\x00": true, "\x0f\x84\x00\x00\x00\x00": true,
+		"\xe8\x00\x00\x00\x00": false, "\x90": false, "\xc3": false, "\x0f\xaf\xc1": false, "\xe4\x00": false,
+	} {
+		in, err := decode([]byte(code), at, 64)
+		if err != nil || relativeJump(in) != want {
+			t.Errorf("% x is a relative jump: %t, %v", code, !want, err)
+		}
+	}
+}
