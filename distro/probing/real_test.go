@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"kprobesim/boards/pc"
@@ -26,18 +27,41 @@ func TestKernelAgrees(t *testing.T) {
 	}
 }
 
+// TestKernelsOfManyKindsAgree asks kernels for clouds, for real time and of newer versions, and has each come to its first program
+// and switch the machine off.
+func TestKernelsOfManyKindsAgree(t *testing.T) {
+	for _, file := range hosttools.Kernels(t, "more/vmlinuz*", "asking kernels of many kinds for probes") {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			b := require.Must(os.ReadFile(file))(t)
+			k := require.Must(linux.Read(file, b))(t)
+			compare(t, k)
+			c := config(k)
+			c.Initrd = distro.Initrd([]distro.File{require.Must(distro.Init(k.Image.Bits))(t)})
+			m := require.Must(distro.Run(c, distro.Stop{}))(t)
+			if m.Ended() != distro.Halted || !strings.Contains(m.Console(), "init: running") {
+				t.Errorf("ended by %q:\n%s", m.Ended(), m.Console())
+			}
+		})
+	}
+}
+
+// config is a machine without a cost model.
+func config(k *linux.Kernel) distro.Config {
+	isa := x86.ISA64()
+	if k.Image.Bits == 32 {
+		isa = x86.ISA32()
+	}
+	return distro.Config{
+		Kernel: k, CPU: cpustest.Config(isa), Untimed: true, Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
+	}
+}
+
 // compare boots twice: once for the text that the rules look at, and once to ask.
 func compare(t *testing.T, k *linux.Kernel) {
 	t.Helper()
 	const places = 200
 	first := require.Must(distro.Ask(k.Image.Bits))(t)
-	isa := x86.ISA64()
-	if k.Image.Bits == 32 {
-		isa = x86.ISA32()
-	}
-	c := distro.Config{
-		Kernel: k, CPU: cpustest.Config(isa), Untimed: true, Board: pc.Legacy{Date: 1_700_000_000}, Command: distro.DefaultCommand,
-	}
+	c := config(k)
 	m := require.Must(distro.Run(c, distro.Stop{Symbol: "rest_init"}))(t)
 	rules, err := probing.Read(k, func(va uint64, n int) []byte {
 		b, err := m.ReadBytes(va, n)
