@@ -105,8 +105,8 @@ func (c *Context) round(f Format, x exact) Number {
 	switch {
 	case tiny && c.Deliver&Underflow != 0:
 		c.Raised |= Underflow
-		if n.Exp += f.wrap(); n.Exp < f.emin() { // no other exponent is near enough
-			n, inexact, away = Number{Neg: x.neg}, true, false
+		if n.Exp += f.wrap(); n.Exp < f.emin() { // no other exponent is near enough: a scaled number of x87
+			n, inexact, away = Number{Neg: x.neg}, inexact || f == Extended, false
 		}
 	case tiny && c.FlushResults:
 		c.Raised |= Underflow | Inexact
@@ -123,7 +123,7 @@ func (c *Context) round(f Format, x exact) Number {
 			return c.overflow(f, x.neg)
 		}
 		if n.Exp > f.emax() {
-			n, inexact, away = infinity(x.neg), true, true
+			n, inexact, away = infinity(x.neg), inexact || f == Extended, true
 		}
 	}
 	if c.Away = away; inexact {

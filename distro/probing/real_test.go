@@ -27,7 +27,7 @@ func TestKernelAgrees(t *testing.T) {
 	}
 }
 
-// TestKernelsOfManyKindsAgree asks kernels for clouds, for real time and of newer versions, and has each come to its first program
+// TestKernelsOfManyKindsAgree asks kernels for clouds, of i386 with PAE and of newer versions, and has each come to its first program
 // and switch the machine off.
 func TestKernelsOfManyKindsAgree(t *testing.T) {
 	for _, file := range hosttools.Kernels(t, "more/vmlinuz*", "asking kernels of many kinds for probes") {
