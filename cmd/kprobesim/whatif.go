@@ -44,8 +44,8 @@ func (a *app) whatIfCmd() *cobra.Command {
 		Long: `Say what a probe would cost on a packaged kernel at the rate of events that is expected: which way the kernel takes at
 that place and why, cycles and nanoseconds a hit, per cent of a CPU, and what would be cheaper at the same place.
 
-Costs are those of points of the experiment linux-attach, which are measured when they are asked for the first time for a
-kernel and a machine, and kept (--keep). Later answers take seconds. The answer says what was measured and what follows from it.
+The experiment linux-attach measures each way. Its points are measured when they are asked for the first time for a kernel and
+a machine, and kept (--keep). Later answers take seconds. The answer says what was measured and what follows from it.
 
 Exit code 3 says that the probe takes more of each CPU than --limit allows.
 
@@ -130,6 +130,11 @@ func (a *app) whatIf(o *whatIfOptions, keep string, workers int) error {
 		}
 		function, _, _ := strings.Cut(v.Place, "+")
 		typed = attaching.Typed(c.Kernel.Content("BTF"), function)
+	}
+	if f := o.probe.Function(); f != "" {
+		if _, ok := c.Kernel.Image.Symbol(f); !ok {
+			return fail(exitUsage, fmt.Errorf("what-if: the kernel has no tracepoint %s: it has no function %s", o.probe.Target, f))
+		}
 	}
 	ways, err := whatif.Ways(o.probe, v, typed, o.program)
 	if err != nil {

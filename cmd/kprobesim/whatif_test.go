@@ -38,6 +38,7 @@ func TestWhatIf(t *testing.T) {
 	for want, args := range map[string][]string{
 		"no symbol nothing":                      {"kprobe:nothing"},
 		"no probe may stand at":                  {"kprobe:get_kprobe"},
+		"has no tracepoint sched/nothing":        {"tracepoint:sched/nothing"},
 		"leave the offset out":                   {"kretprobe:vfs_write+5"},
 		"fentry cannot attach to xas_load":       {"fentry:xas_load"},
 		"write KIND:TARGET":                      {"vfs_write"},

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -56,14 +57,15 @@ func Ask(q *Question, ways []Way, cycles func(point string) (float64, error)) (*
 	}
 	for _, w := range ways {
 		c := Cost{Way: w.Name, Points: Points([]Way{w})}
-		for sign, points := range map[float64][]string{1: w.Plus, -1: w.Less} {
-			for _, p := range points {
-				n, err := cycles(p)
-				if err != nil {
-					return nil, err
-				}
-				c.Cycles += sign * n
+		for i, p := range slices.Concat(w.Plus, w.Less) { // in this order, so that the sum is the same bits each time
+			n, err := cycles(p)
+			if err != nil {
+				return nil, err
 			}
+			if i >= len(w.Plus) {
+				n = -n
+			}
+			c.Cycles += n
 		}
 		c.Nanoseconds = c.Cycles / float64(q.Hz) * 1e9
 		c.Percent = 100 * q.Rate * c.Cycles / float64(q.Hz)

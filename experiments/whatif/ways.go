@@ -37,6 +37,20 @@ func (p Probe) InKernel() bool {
 	return slices.Contains([]string{attaching.Kprobe, attaching.Kretprobe, attaching.Fentry, attaching.Fexit}, p.Kind)
 }
 
+// syscallEvents is the group of the tracepoints of single system calls, which hang on one for all of them.
+const syscallEvents = "syscalls/"
+
+// Function is a function of the kernel that is there if a tracepoint is, or "" for what is no tracepoint or has none of its own.
+func (p Probe) Function() string {
+	switch p.Kind {
+	case attaching.Tracepoint, attaching.RawTracepoint, attaching.BTFTracepoint:
+		if !strings.HasPrefix(p.Target, syscallEvents) {
+			return "__traceiter_" + p.Target[strings.LastIndex(p.Target, "/")+1:]
+		}
+	}
+	return ""
+}
+
 // Way is a way to attach, and the points whose cycles add up to its own, less the cycles of others.
 type Way struct {
 	Name       string
@@ -83,9 +97,14 @@ func Ways(p Probe, v *probing.Verdict, typed bool, program string) ([]Way, error
 		}
 		return []Way{one(p.Kind, p.Kind)}, nil
 	case attaching.Tracepoint:
+		if strings.HasPrefix(p.Target, syscallEvents) {
+			return []Way{one("tracepoint by perf", "tp-syscall"), one("raw tracepoint", "raw-syscall")}, nil
+		}
 		return []Way{one("tracepoint by perf", "tp"), one("raw tracepoint", "raw-tp")}, nil
-	case attaching.RawTracepoint, attaching.BTFTracepoint:
+	case attaching.RawTracepoint:
 		return []Way{one("raw tracepoint", "raw-tp")}, nil
+	case attaching.BTFTracepoint:
+		return []Way{one("tracepoint with types", "tp-btf")}, nil
 	}
 	return []Way{one(p.Kind, p.Kind)}, nil
 }

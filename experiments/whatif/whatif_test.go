@@ -18,6 +18,14 @@ func TestParse(t *testing.T) {
 	if err != nil || p != (Probe{"tracepoint", "sched/sched_switch"}) || p.InKernel() {
 		t.Errorf("%+v, %v", p, err)
 	}
+	for text, want := range map[string]string{
+		"tracepoint:sched/sched_switch": "__traceiter_sched_switch", "raw-tracepoint:sched_switch": "__traceiter_sched_switch",
+		"tracepoint:syscalls/sys_enter_read": "", "kprobe:f": "",
+	} {
+		if p, err := Parse(text); err != nil || p.Function() != want {
+			t.Errorf("%s: %q, %v; want %q", text, p.Function(), err, want)
+		}
+	}
 	for _, bad := range []string{"", "kprobe", "kprobe:", "dtrace:x", ":x"} {
 		if _, err := Parse(bad); err == nil || !strings.Contains(err.Error(), "KIND:TARGET") {
 			t.Errorf("%q: %v", bad, err)
@@ -49,7 +57,9 @@ func TestWays(t *testing.T) {
 		{"fentry:f", ftrace, false, "count", ""},
 		{"fexit:f", steps, true, "count", ""},
 		{"tracepoint:a/b", nil, false, "empty", "tp raw-tp"},
-		{"btf-tracepoint:a/b", nil, false, "empty", "raw-tp"},
+		{"tracepoint:syscalls/sys_enter_read", nil, false, "empty", "tp-syscall raw-syscall"},
+		{"raw-tracepoint:a/b", nil, false, "count", "raw-tp-count"},
+		{"btf-tracepoint:a/b", nil, false, "empty", "tp-btf"},
 		{"uprobe:f", nil, false, "empty", "uprobe"},
 		{"usdt:f", nil, false, "count", "usdt-count"},
 	} {

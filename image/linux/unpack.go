@@ -91,7 +91,7 @@ type compression struct {
 	open        func(payload []byte) (io.Reader, error)
 }
 
-// compressions are those that kernels are built with (Kconfig, KERNEL_GZIP and its neighbours), but for LZMA.
+// compressions has what kernels are packed by (Kconfig, KERNEL_GZIP and its neighbours), but for LZMA.
 var compressions = [...]compression{
 	{"XZ", "\xfd7zXZ\x00", func(payload []byte) (io.Reader, error) {
 		r, err := xz.NewReader(bytes.NewReader(payload), maxWindow)

@@ -13,9 +13,9 @@ import (
 // instructions that these have not.
 type Packaged struct {
 	Mode int // 64 or 32
-	// Groups says that the rules are those from 6.9 on. They know the instruction by more than its first byte: members of groups
-	// 2 to 5 run elsewhere unaided, and traps of the kernel's own take no probe (J. Jia, x86/kprobes: Boost more instructions
-	// from grp2/3/4/5, and Prohibit kprobing on INT and UD, 4 February 2024).
+	// Groups has the rules know an instruction by more than its first byte, as from 6.9 on: members of groups 2 to 5 run
+	// elsewhere unaided, and traps of the kernel's own take no probe (J. Jia, x86/kprobes: Boost more instructions from
+	// grp2/3/4/5, and Prohibit kprobing on INT and UD, 4 February 2024).
 	Groups bool
 	// Thunks is where the kernel's retpolines are: a jump there is an indirect one. Untabled says that indirect jumps are no threat,
 	// because a kernel that is built with retpolines has no tables of jumps (P. Pavlu, x86/retpoline,kprobes: Skip optprobe check
