@@ -30,7 +30,7 @@ func TestNeededNumbers(t *testing.T) {
 			t.Fatalf("no loop %s", name)
 		}
 		f := publishedLoops[at].Published["xeon-e5410"]
-		row := fmt.Sprintf("| %s | %s | %s |", name, figureText(f.Cycles), f.Source)
+		row := fmt.Sprintf("| %s | %g | %s |", name, f.Cycles, f.Source)
 		for i, set := range needed {
 			var sets []doc.Setting
 			if set != "" {

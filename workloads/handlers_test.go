@@ -2,12 +2,7 @@ package workloads
 
 import (
 	"debug/elf"
-	"fmt"
-	"os"
-	"strings"
 	"testing"
-
-	"kprobesim/internal/require"
 )
 
 // Every handler that experiments can name is a function of every image whose kernel has such probes, and a word
@@ -48,24 +43,3 @@ func TestHandlers(t *testing.T) {
 
 // hasJprobes reports whether the image's kernel has jprobes: Linux removed them in 4.19.
 func hasJprobes(im Image) bool { return im.Era < "2018" }
-
-// The list of the document is that of the program.
-func TestHandlersAreDocumented(t *testing.T) {
-	text := require.Must(os.ReadFile("../docs/keys.md"))(t)
-	for _, h := range Handlers() {
-		row := fmt.Sprintf("| `%s` of a %s |", h.Key, h.Kind)
-		switch h.Key {
-		case KeyPre:
-			row = "| `handler` or `pre_handler` of a kprobe |"
-		case KeyPost, KeyFault, KeyEntry:
-			row = fmt.Sprintf("| `%s` |", h.Key)
-		}
-		found := false
-		for line := range strings.Lines(string(text)) {
-			found = found || strings.HasPrefix(line, row) && strings.Contains(line, fmt.Sprintf("`%s`: `%s`", h.Short, h.Name))
-		}
-		if !found {
-			t.Errorf("docs/keys.md has no row %q with `%s`: `%s`", row, h.Short, h.Name)
-		}
-	}
-}

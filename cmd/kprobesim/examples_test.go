@@ -16,7 +16,7 @@ import (
 // validated in place of being run.
 var long = map[string]string{
 	"run bystander-cost scaling":                                                "half a minute of simulation; TestCheck and make baselines run the experiments",
-	"sensitivity overhead-xeon-e5410-x86_64 --refit --top 3":                    "half a minute of simulation; TestDocuments runs it",
+	"sensitivity overhead-xeon-e5410-x86_64 --refit --top 1":                    "half a minute of simulation; TestDocuments runs it",
 	"run missed --accounts":                                                     "seconds of simulation; make baselines runs the experiment",
 	"run my.toml --set kernel.image=./my.elf --set workload.target=my_function": "builds an image with GCC: TestImageOfYourOwn",
 }

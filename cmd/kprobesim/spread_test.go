@@ -11,32 +11,51 @@ import (
 // spreadSets are the settings of the documented command whose results the table of spreads shows.
 func spreadSets() []string { return []string{"replicates=20", "workload.hits=200"} }
 
-// spreadTable shows how far the published rows move with the layout: a warm hit in microseconds beside the
-// rounding of the published figure, and a cold one in cycles.
+// spreadTable shows how far the published rows move with the layout: the widest range of a warm hit of each machine beside the
+// rounding of its published figure, and the widest one of a cold hit.
 func spreadTable(t *testing.T) string {
 	t.Helper()
 	set := runSet(t, collection, spreadSets())
 	means := results.Means(set)
-	out := "| machine | probe | warm hit us | 95 % interval | lowest to highest | rounding +- us | cold hit cycles | 95 % interval | lowest to highest |\n" +
-		"|---|---|---|---|---|---|---|---|---|\n"
-	var widest float64
-	var of string
+	var names []string
+	warmest, coldest := map[string]width{}, map[string]width{}
 	for _, p := range means.Points() {
-		warm, _ := means.Get(p, results.MetricMicros)
+		if warmest[p.Machine].probe == "" {
+			names = append(names, p.Machine)
+		}
 		rounding, _ := means.Get(p, results.MetricRounding)
 		cold, _ := means.Get(p, results.MetricFirst)
-		low, high := extremes(set, p, results.MetricMicros)
-		out += fmt.Sprintf("| %s | %s | %s | %s to %s | %s to %s | %s | %s | %s to %s |", p.Machine, p.Probe, warm.Value.Round(4),
-			warm.Spread.Low.Round(4), warm.Spread.High.Round(4), low.Round(4), high.Round(4), rounding.Value,
-			cold.Value.Round(0), cold.Spread.Low.Round(0), cold.Spread.High.Round(0))
-		if share := high.Sub(low).Float() / (2 * rounding.Value.Float()); share >= widest {
-			widest, of = share, fmt.Sprintf("`%s` of %s", p.Probe, p.Machine)
-		}
-		low, high = extremes(set, p, results.MetricFirst)
-		out += fmt.Sprintf(" %s to %s |\n", low.Round(0), high.Round(0))
+		warmest[p.Machine] = widthOf(set, p, results.MetricMicros, 2*rounding.Value.Float()).or(warmest[p.Machine])
+		coldest[p.Machine] = widthOf(set, p, results.MetricFirst, cold.Value.Float()).or(coldest[p.Machine])
 	}
-	return out + fmt.Sprintf("\nThe widest range of a warm hit is that of %s: %.0f %% of the width that the rounding of its published figure "+
-		"leaves open.\n", of, 100*widest)
+	out := "| machine | warm hit that moves most | us | share of the rounding, % | cold hit that moves most | cycles | share of the mean, % |\n" +
+		"|---|---|---|---|---|---|---|\n"
+	for _, name := range names {
+		w, c := warmest[name], coldest[name]
+		out += fmt.Sprintf("| %s | %s | %s to %s | %.0f | %s | %s to %s | %.0f |\n", name, w.probe, w.low.Round(4), w.high.Round(4), 100*w.share,
+			c.probe, c.low.Round(0), c.high.Round(0), 100*c.share)
+	}
+	return out
+}
+
+// width is the range of a figure under all layouts, and its share of something.
+type width struct {
+	probe     string
+	low, high results.Value
+	share     float64
+}
+
+func widthOf(set *results.Set, p results.Point, metric string, whole float64) width {
+	low, high := extremes(set, p, metric)
+	return width{p.Probe, low, high, high.Sub(low).Float() / whole}
+}
+
+// or returns the wider one.
+func (w width) or(than width) width {
+	if than.probe == "" || w.share > than.share {
+		return w
+	}
+	return than
 }
 
 // extremes returns the lowest and the highest value that the replicates of a point have.

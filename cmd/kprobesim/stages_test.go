@@ -413,8 +413,7 @@ func (s *pathStage) hold(t *testing.T, n *stageCount) {
 // stagesTable counts what each stage of a hit executes, in the trace.
 func stagesTable(t *testing.T) string {
 	t.Helper()
-	out := "| image | probe | stage | instructions of C | model | other instructions | by hand | depth of calls | in kernels | loads | stores | locked | privileged, flags, segments |\n" +
-		"|" + strings.Repeat("---|", 13) + "\n"
+	out := "image,probe,stage,instructions of C,model,other instructions,by hand,depth of calls,in kernels,loads,stores,locked,\"privileged, flags, segments\"\n"
 	known := func(n int) string {
 		if n == 0 {
 			return ""
@@ -428,7 +427,7 @@ func stagesTable(t *testing.T) string {
 		}
 		n := countStage(lines)
 		s.hold(t, &n)
-		out += fmt.Sprintf("| `%s` | %s | %s | %d | %s | %d | %s | %d | %s | %d | %d | %d | %s |\n", s.image, s.point, s.stage, n.c,
+		out += fmt.Sprintf("%s,%s,%q,%d,%s,%d,%s,%d,%s,%d,%d,%d,%q\n", s.image, s.point, s.stage, n.c,
 			known(s.model), n.instructions-n.c, known(s.asm), n.depth, known(s.depth), n.loads, n.stores, n.locked, n.list(dialectOf(s.image).special, nil))
 	}
 	return out

@@ -64,17 +64,19 @@ func statementsTable(t *testing.T) string {
 	for _, r := range publishedRows() {
 		sets[r.machine] = runSet(t, r.experiment, nil)
 	}
-	out := "| the documents say | of | range | machine | published | simulated |\n|---|---|---|---|---|---|\n"
+	out := "| the documents say | range | machine | published | simulated |\n|---|---|---|---|---|\n"
 	for _, s := range statements() {
-		for _, r := range publishedRows() {
-			us, published := micros(sets[r.machine], s.year)
-			for _, of := range s.of {
-				if us[of[0]] == 0 {
-					continue
+		for _, of := range s.of {
+			names, saids, gots := "", "", ""
+			for _, r := range publishedRows() {
+				us, published := micros(sets[r.machine], s.year)
+				if us[of[0]] != 0 {
+					names += "<br>" + r.machine
+					saids += "<br>" + s.cell(s.value(published[of[0]], published[of[1]]))
+					gots += "<br>" + s.cell(s.value(us[of[0]], us[of[1]]))
 				}
-				out += fmt.Sprintf("| %s | %s | %s %s | %s | %s | %s |\n", s.text, of[0], s.span, s.unit, r.machine,
-					s.cell(s.value(published[of[0]], published[of[1]])), s.cell(s.value(us[of[0]], us[of[1]])))
 			}
+			out += fmt.Sprintf("| %s (`%s`) | %s %s | %s | %s | %s |\n", s.text, of[0], s.span, s.unit, names[4:], saids[4:], gots[4:])
 		}
 	}
 	return out
