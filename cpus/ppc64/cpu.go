@@ -19,9 +19,6 @@ type inst struct {
 	s   uint8 // what is stored: RS
 	sh  uint8 // shift count, bit of a field, number of bytes
 	aux uint8 // TO, BO, FXM
-	// code says what code of the host does the same, and record that field 0 of the condition register is set too.
-	code   uint8
-	record bool
 }
 
 // exec is the function of an instruction.

@@ -43,7 +43,6 @@ func decode(word uint32, pc uint64) (decoded, op) {
 	if !v.row.form(&d, v.row) {
 		return undefined()
 	}
-	d.in.code = codeOf(d.exec, d.oe)
 	d.finish(v.row)
 	return decoded{Exec: d.exec, Operands: d.in}, d.op
 }
@@ -120,7 +119,7 @@ func (d *decoder) finish(r *row) {
 		d.op.O2 = rCA
 	}
 	if r.class == clRecord { // it has no form that does not
-		d.exec, d.in.record = recorded(d.exec), true
+		d.exec = recorded(d.exec)
 		d.op.O2 = rCR0
 	}
 	if d.oe {
@@ -129,7 +128,7 @@ func (d *decoder) finish(r *row) {
 		d.op.Class, d.op.O2 = clOverflow, rXER
 	}
 	if d.rc { // CR0 is the second result, and the others are ready with the first
-		d.exec, d.in.record = recorded(d.exec), true
+		d.exec = recorded(d.exec)
 		if d.op.Class == clInt || d.op.Class == clCount {
 			d.op.Class = clRecord
 		}
