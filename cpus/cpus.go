@@ -396,6 +396,9 @@ type Bus struct {
 	Phase func(pc uint64) uint8
 	// Root is the physical address of the page tables that the CPU starts with.
 	Root uint64
+	// Marked is told of each mark that code sets, by its CPU and number, and says whether that CPU is to stop behind it. Nil
+	// means that nobody asks.
+	Marked func(cpu int, n uint64) (stop bool)
 	// Predictor is the stream of what the branch predictor holds at the start, a sequence for each CPU; 0
 	// is a predictor that has seen no branch.
 	Predictor draw.Key

@@ -70,6 +70,15 @@ func Measure(bits int) (File, error) { return program("measure-", bits) }
 // Attach is that program with room for system calls of package attaching. There is one for kernels of 64 bits.
 func Attach(bits int) (File, error) { return program("attach-", bits) }
 
+// Work is the program of Attach with room for commands, which it runs. There is one for kernels of 64 bits.
+func Work(bits int) (File, error) { return program("work-", bits) }
+
+// Mark is a program for shells that sets marks (distro/init/mark.h).
+func Mark() (File, error) {
+	f, err := program("mark-", 64)
+	return File{"bin/kprobesim", f.Mode, f.Data}, err
+}
+
 // program is the first program of user mode.
 func program(prefix string, bits int) (File, error) {
 	name := "x86_64.elf"

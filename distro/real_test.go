@@ -287,6 +287,8 @@ func TestInitIsFresh(t *testing.T) {
 		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(bits) })
 		if bits == 64 {
 			checkProgram(t, isa, "attach", "attach-", func() (distro.File, error) { return distro.Attach(bits) })
+			checkProgram(t, isa, "work", "work-", func() (distro.File, error) { return distro.Work(bits) })
+			checkProgram(t, isa, "mark", "mark-", distro.Mark)
 		}
 		checkProgram(t, isa, "insert", "insert-", func() (distro.File, error) {
 			files, err := distro.Inserting(bits, "", nil, "")

@@ -74,7 +74,7 @@ func (m *Machine) buildCPUs(root uint64, natives [2]uint64) {
 		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
 			Memory: m.mem, Directory: m.directory, First: first, Device: m.hardware.Device(i), Ports: ports(m.hardware, i), Interrupts: m.hardware.Interrupts(i),
 			Native: natives, Phase: func(pc uint64) uint8 { return uint8(m.image.Phase(pc)) }, Root: m.root(i, root),
-			Predictor: m.cfg.Layout.Predictor,
+			Predictor: m.cfg.Layout.Predictor, Marked: m.mark,
 		})
 		m.cpus = append(m.cpus, c)
 		if i == 0 {

@@ -83,6 +83,7 @@ type Machine struct {
 	schedule
 	buffers  []*mmu.StoreBuffer // by CPU; none without Config.Buffers
 	watchers []func(Event)
+	marked   func(cpu int, n uint64) // nil for nobody
 }
 
 // New builds a machine, loads the image and builds its page tables. Natives are bound afterwards, by

@@ -16,7 +16,8 @@ type Profile struct {
 	im      *image.Image
 	stacks  stacks
 	deliver delivery
-	phased  bool // samples have the phases of steps
+	phased  bool   // samples have the phases of steps
+	user    string // names all code of user mode, as one function at userCode; "" for each address by itself
 }
 
 // pcCost counts what the instruction at one address took, apart for the two ways in which its phase is
@@ -43,8 +44,20 @@ func NewPhasedProfile(im *image.Image) *Profile {
 	return p
 }
 
+// userCode is where no kernel has a symbol.
+const userCode = 1<<47 - 1
+
+// Program has all code of user mode count for one function of a name. Programs without symbols would be a function an
+// instruction otherwise, with a stack of all jumps.
+func (p *Profile) Program(name string) { p.user = name }
+
 // Step implements cpus.Observer.
 func (p *Profile) Step(s *cpus.Step) {
+	if s.User && p.user != "" {
+		own := *s
+		own.PC = userCode
+		s = &own
+	}
 	c := p.stacks.step(s).at(s.PC)
 	to := &c.plain
 	if s.Context == cpus.SingleStep {
@@ -56,7 +69,9 @@ func (p *Profile) Step(s *cpus.Step) {
 }
 
 // Reset forgets everything counted so far, for instance what came before the region of interest.
-func (p *Profile) Reset() { *p = Profile{im: p.im, stacks: newStacks(p.im), phased: p.phased} }
+func (p *Profile) Reset() {
+	*p = Profile{im: p.im, stacks: newStacks(p.im), phased: p.phased, user: p.user}
+}
 
 // Write writes the profile in the compressed format of pprof. Equal profiles give equal bytes: no
 // host time is in it.

@@ -13,6 +13,7 @@ import (
 // numbers follow that order, so that equal profiles are written as equal bytes.
 type profileBuilder struct {
 	im        *image.Image
+	user      string
 	prof      *profile.Profile
 	functions map[string]*profile.Function // by name and file
 	locations map[uint64]*profile.Location // by address
@@ -21,7 +22,7 @@ type profileBuilder struct {
 // build converts to pprof's form: a sample a stack, address and phase, labelled with the phase.
 func (p *Profile) build() *profile.Profile {
 	b := &profileBuilder{
-		im: p.im, functions: map[string]*profile.Function{}, locations: map[uint64]*profile.Location{},
+		im: p.im, user: p.user, functions: map[string]*profile.Function{}, locations: map[uint64]*profile.Location{},
 		prof: &profile.Profile{
 			SampleType: []*profile.ValueType{
 				{Type: "instructions", Unit: "count"}, {Type: "cycles", Unit: "cycles"},
@@ -95,6 +96,9 @@ func (b *profileBuilder) location(pc uint64) *profile.Location {
 // function names the code at an address and the line it starts in; code that was written at run
 // time has the name of its section.
 func (b *profileBuilder) function(pc uint64) (name string, line int) {
+	if pc == userCode && b.user != "" {
+		return b.user, 0
+	}
 	if sym, _, ok := b.im.At(pc); ok {
 		_, line, _ = b.im.Line(sym.Addr)
 		return b.im.FullName(sym), line

@@ -29,6 +29,7 @@ type schedule struct {
 	ready     runQueue // the running CPUs by time
 	state     []activity
 	asleepAt  []clock.Ticks // when a CPU was last found halted with an interrupt pending
+	slept     []clock.Ticks // how long a CPU has been halted or parked, since the machine was made
 	current   int           // the CPU whose turn it is, -1 between turns
 	now       clock.Ticks   // of the last event, or turn
 	ipi       clock.Ticks   // latency of interprocessor interrupts
@@ -50,7 +51,7 @@ type cut struct {
 func (s *schedule) init(cfg *Config) {
 	s.ready.init(cfg.CPUs)
 	s.state = make([]activity, cfg.CPUs)
-	s.asleepAt = make([]clock.Ticks, cfg.CPUs)
+	s.asleepAt, s.slept = make([]clock.Ticks, cfg.CPUs), make([]clock.Ticks, cfg.CPUs)
 	for i := range s.asleepAt {
 		s.asleepAt[i] = -1
 	}
@@ -73,6 +74,10 @@ func (m *Machine) Now() clock.Ticks {
 	}
 	return m.now
 }
+
+// Slept is how long a CPU has waited for interrupts, up to the last end of Run. Differences tell; a machine that goes on from a
+// kept state begins anew.
+func (m *Machine) Slept(cpu int) clock.Ticks { return m.slept[cpu] }
 
 // Run starts the CPUs at the image's entry and runs until sim_main returns, something fails, or the
 // budget is used up.
@@ -218,6 +223,7 @@ func (m *Machine) wake(i int) {
 // advance brings a CPU that is behind t there.
 func (m *Machine) advance(i int, t clock.Ticks) {
 	if c := m.cpus[i]; t > c.Now() {
+		m.slept[i] += t - c.Now()
 		c.Advance(t - c.Now())
 	}
 }

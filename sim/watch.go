@@ -39,6 +39,18 @@ func (m *Machine) Locked(cpu int) {
 	}
 }
 
+// OnMark calls f for every mark that code sets, with its CPU and number; nil for none. When f ends the run, the CPU goes no
+// further than the mark.
+func (m *Machine) OnMark(f func(cpu int, n uint64)) { m.marked = f }
+
+func (m *Machine) mark(cpu int, n uint64) (stop bool) {
+	if m.marked == nil {
+		return false
+	}
+	m.marked(cpu, n)
+	return m.done
+}
+
 // Watch calls f for every event that is noted, in the order in which the machine executes, which for
 // events of different CPUs may be that of time but for the machine's lookahead. f must not change the
 // machine.

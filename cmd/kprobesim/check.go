@@ -121,7 +121,7 @@ func (k *checker) record(plans []*schema.Plan) error {
 // their figures depend on the kernel of the user.
 func (k *checker) withBaselines() (names []string) {
 	for _, name := range experiments.Names() {
-		if kind, err := k.loader.ExperimentKind(name); err == nil && kind == schema.KindLinux {
+		if kind, err := k.loader.ExperimentKind(name); err == nil && schema.Packaged(kind) {
 			fmt.Fprintf(k.err, "kprobesim: left out: %s, whose figures are those of a kernel that is not part of this program\n", name)
 			continue
 		}

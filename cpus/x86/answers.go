@@ -112,10 +112,17 @@ func HasLocalAPIC(cfg *cpus.Config) bool {
 	return d.apic()
 }
 
+// leafMark is the leaf whose question is a mark, with its number in ecx. It is one of those that no processor will ever answer
+// (SDM vol. 2, CPUID: 40000000h to 4fffffffh), so a mark does nothing on hardware.
+const leafMark = 0x4b70726f
+
 // cpuid answers with nothing for leaves that are not there. The highest byte of ebx of leaf 1 is the CPU's number.
 func cpuid(c *CPU, _ *inst) {
 	c.synchronized()
 	n := c.R[rax] & 0xffffffff
+	if n == leafMark && c.Bus.Marked != nil && c.Bus.Marked(c.Num, c.R[rcx]&0xffffffff) {
+		c.Exit(cpus.Exit{Reason: cpus.Broken})
+	}
 	l, ok := c.answers.leaves[n|c.R[rcx]<<32]
 	if !ok {
 		l = c.answers.leaves[n]

@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +129,31 @@ func TestAnswersRefused(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%v: %v; want %q", a, cfg.Check(ISA64()), want)
+		}
+	}
+}
+
+// TestMark stops behind a mark where somebody asks for it, and answers as for any leaf that is not there.
+func TestMark(t *testing.T) {
+	for _, stop := range []bool{false, true} {
+		_, c := startIn(t, ISA64(), 0x0f, 0xa2, 0xff, 0xc3, 0xf4) // cpuid; inc ebx; hlt
+		c.R[rax], c.R[rcx], c.R[rbx] = leafMark, 7, 5
+		var got []uint64
+		c.Bus.Marked = func(_ int, n uint64) bool { got = append(got, n); return stop }
+		if stop {
+			if e := c.Run(c.Now() + 1e8); e.Reason != cpus.Broken || c.R[rbx] != 0 {
+				t.Errorf("stopped for %+v, ebx %d", e, c.R[rbx])
+			}
+		}
+		if halt(t, c); !slices.Equal(got, []uint64{7}) || c.R[rbx] != 1 || c.R[rax] != 0 {
+			t.Errorf("marks %d, ebx %d", got, c.R[rbx])
+		}
+		for _, other := range []func(*CPU){func(c *CPU) { c.R[rax]++ }, func(c *CPU) { c.Bus.Marked = nil }} {
+			_, c := startIn(t, ISA64(), 0x0f, 0xa2, 0xf4)
+			c.R[rax] = leafMark
+			c.Bus.Marked = func(int, uint64) bool { t.Error("a mark"); return true }
+			other(c)
+			halt(t, c)
 		}
 	}
 }

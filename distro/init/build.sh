@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds a program for an instruction set: build.sh x86_64|i386 OUTPUT [init|ask|measure|attach|insert]. It needs gcc and binutils of
+# Builds a program for an instruction set: build.sh x86_64|i386 OUTPUT [init|ask|measure|attach|work|insert|mark]. It needs gcc and binutils of
 # Debian 12.
 set -eu
 dir=$(dirname "$0")
@@ -12,10 +12,12 @@ esac
 source=$program
 case $program in
 attach) source=measure; width="$width -DATTACH" ;;
+# Away from where other programs lie, so that none of them has code at the address of a marker.
+work) source=measure; width="$width -DATTACH -DWORK -Wl,-Ttext-segment=0x70000000" ;;
 esac
 case $program in
 # Its symbols are looked up, and probes of user mode need code that is not writable.
-measure|attach) layout=-Wl,-x,-z,noseparate-code,-z,max-page-size=4096 ;;
+measure|attach|work) layout=-Wl,-x,-z,noseparate-code,-z,max-page-size=4096 ;;
 # One segment with everything: the file stays small.
 *) layout=-Wl,-N,-s ;;
 esac

@@ -3,8 +3,8 @@
  * put orders into memory. It carries them out, leaves an answer to each, and calls the marker again. Without orders it
  * switches the machine off, as it does where nobody watches.
  *
- * With ATTACH it also makes system calls as it is told, by which something is attached to the kernel. The program without
- * that stays as it is: where its code and data lie is part of what is measured.
+ * With ATTACH it also makes system calls as it is told, by which something is attached to the kernel, and with WORK besides it
+ * runs commands. The program without that stays as it is: where its code and data lie is part of what is measured.
  */
 
 #include "calls.h"
@@ -21,7 +21,7 @@
 enum { ORDERS = 4 << 20, ANSWERS = 256 << 10, PAGE = 4096, EVENTS = 4 };
 
 /* Kinds of orders. What follows an order is below, in the functions that carry it out. */
-enum { NOTHING, WRITE_FILE, SHOW_FILE, INSERT_MODULE, OPEN_EVENT, READ_EVENTS, SLEEP, RUN, PIN, KEEP_BUSY, SYSTEM_CALL };
+enum { NOTHING, WRITE_FILE, SHOW_FILE, INSERT_MODULE, OPEN_EVENT, READ_EVENTS, SLEEP, RUN, PIN, KEEP_BUSY, SYSTEM_CALL, COMMAND };
 
 /* An order or an answer: size bytes follow, and the next one begins at a multiple of 8. */
 struct order {
@@ -261,6 +261,10 @@ static long system_call(const long *order, struct answer *to)
 }
 #endif
 
+#ifdef WORK
+#include "command.h"
+#endif
+
 static long carry_out(struct order *o, struct answer *to, unsigned int room)
 {
 	switch (o->kind) {
@@ -285,6 +289,10 @@ static long carry_out(struct order *o, struct answer *to, unsigned int room)
 #ifdef ATTACH
 	case SYSTEM_CALL:
 		return system_call((const long *)o->data, to);
+#endif
+#ifdef WORK
+	case COMMAND:
+		return run_command((struct command *)o->data, to);
 #endif
 	}
 	return -EINVAL;
@@ -329,6 +337,10 @@ void _start(void)
 	mount("sysfs", "/sys");
 	mount("tracefs", "/trace");
 	mount("debugfs", "/debug");
+#ifdef WORK
+	mount("devtmpfs", "/dev");
+	call(MKDIR, (long)"/tmp", 0777, 0);
+#endif
 	file = call(OPEN, (long)"/init", O_RDONLY, 0);
 	touch(orders, sizeof(orders));
 	touch(answers, sizeof(answers));

@@ -81,9 +81,14 @@ func (l *Lab) attach(s *session, o *Order) (*attaching.Program, error) {
 	}
 	a := *o.Attach
 	a.Hits = uint64(o.Warm + o.Calls)
-	p, err := attaching.Attach(guest{session: s, arming: o.arming}, a, l.config.Kernel.Content("BTF"))
-	if err == nil && o.Attached != nil {
-		o.Attached(p)
+	return l.attachTo(guest{session: s, arming: o.arming}, a, o.Attached)
+}
+
+// attachTo attaches something and tells attached of it, if that is not nil.
+func (l *Lab) attachTo(g guest, a attaching.Attachment, attached func(*attaching.Program)) (*attaching.Program, error) {
+	p, err := attaching.Attach(g, a, l.config.Kernel.Content("BTF"))
+	if err == nil && attached != nil {
+		attached(p)
 	}
 	return p, err
 }

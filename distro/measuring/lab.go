@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/distro"
 	"kprobesim/image/linux"
+	"kprobesim/internal/clock"
 )
 
 // Lab is a kernel that has booted to the program, which waits for orders. It does not change: several goroutines may use
@@ -13,7 +14,8 @@ import (
 type Lab struct {
 	config  distro.Config
 	program *program
-	cpu     int // on which the program waits
+	cpu     int         // on which the program waits
+	booted  clock.Ticks // when it came to wait
 }
 
 // labRAM is the memory of a machine that is given none: a measurement needs little, and each has a copy.
@@ -26,6 +28,7 @@ func Boot(c distro.Config, files ...distro.File) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Initrd = nil
 	return boot(c, f, files...)
 }
 
@@ -35,6 +38,7 @@ func BootAttaching(c distro.Config) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("programs of BPF are attached to kernels of x86-64 alone: %w", err)
 	}
+	c.Initrd = nil
 	return boot(c, f)
 }
 
@@ -46,7 +50,7 @@ func boot(c distro.Config, f distro.File, files ...distro.File) (*Lab, error) {
 	if c.RAM == 0 {
 		c.RAM = labRAM
 	}
-	c.Initrd = distro.Initrd(append([]distro.File{p.file}, files...))
+	c.Initrd = append(distro.Initrd(append([]distro.File{p.file}, files...)), c.Initrd...)
 	c.From, c.Untimed = nil, true
 	l := &Lab{config: c, program: p}
 	s, err := l.start()
@@ -56,7 +60,7 @@ func boot(c distro.Config, f distro.File, files ...distro.File) (*Lab, error) {
 	if err := s.until(markers[0]); err != nil {
 		return nil, fmt.Errorf("boot of %s: %w", c.Kernel.Image.Name, err)
 	}
-	l.cpu = s.cpu
+	l.cpu, l.booted = s.cpu, s.m.CPU(s.cpu).Now()
 	l.config.From, err = distro.Snapshot(c, s.m)
 	return l, err
 }

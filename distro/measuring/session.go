@@ -20,6 +20,8 @@ type session struct {
 	reached string        // the marker at which the machine stands
 	cpu     int           // and the CPU that has come to it
 	watcher cpus.Observer // of the region; nil for none
+	all     bool          // it is told of every CPU, and not of the first alone
+	tasks   *tasks        // whose switches are followed; nil where they are not
 }
 
 // start makes a machine that boots, or that goes on from what Boot kept, without the cost model.
@@ -34,19 +36,21 @@ func (l *Lab) start() (*session, error) {
 	return s, nil
 }
 
-// observe has the program's markers looked for, and tells o of every instruction of the first CPU if it is not nil.
+// observe has the program's markers looked for, and tells o of every instruction of the first CPU, or of all of them, if it is
+// not nil.
 func (s *session) observe(o cpus.Observer) {
 	s.watcher = o
 	for i := range s.m.CPUs() {
-		s.m.CPU(i).ObserveCode(s, s.program.spans(), o != nil && i == 0)
+		s.m.CPU(i).ObserveCode(s, append(s.program.spans(), s.tasks.spans()...), o != nil && (s.all || i == 0))
 	}
 }
 
 // Step implements cpus.Observer.
 func (s *session) Step(st *cpus.Step) {
-	if s.watcher != nil && st.CPU == 0 {
+	if s.watcher != nil && (s.all || st.CPU == 0) {
 		s.watcher.Step(st)
 	}
+	s.tasks.step(s.m, st)
 	if name := s.program.marker(st.PC); name != "" && st.User {
 		s.reached, s.cpu = name, st.CPU
 		s.m.LookFrom(st.CPU)

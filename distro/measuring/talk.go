@@ -23,6 +23,7 @@ const (
 	pin
 	keepBusy
 	systemCall
+	runCommand
 )
 
 // command is one order for the program.

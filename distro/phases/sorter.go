@@ -30,6 +30,8 @@ type Sorter struct {
 
 	start, end uint64 // of an attached program; both 0 without one
 	ran        bool   // it was executed since user mode was left
+
+	anywhere bool // programs lie at any address
 }
 
 // head is the beginning of names.
@@ -65,6 +67,9 @@ func New(im *image.Image) *Sorter {
 // Program says where the machine code of an attached program lies. It is the handler of its hits. What a trampoline executes
 // behind it is the return.
 func (s *Sorter) Program(start, end uint64) { s.start, s.end = start, end }
+
+// Anywhere says that all code of user mode is programs': they lie wherever they like, and no probe of user mode is there.
+func (s *Sorter) Anywhere() { s.anywhere = true }
 
 // Phase is the phase of an instruction that is executed next.
 func (s *Sorter) Phase(st *cpus.Step) image.Phase {
@@ -137,7 +142,7 @@ func (s *Sorter) user(st *cpus.Step) image.Phase {
 		s.program = st.PC
 	}
 	switch {
-	case st.PC-s.program < near || s.program-st.PC < near:
+	case s.anywhere || st.PC-s.program < near || s.program-st.PC < near:
 		return image.PhaseUser
 	case len(st.Code) > 0 && st.Code[0] == breakpoint:
 		return image.PhaseRethook

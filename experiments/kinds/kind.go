@@ -33,5 +33,7 @@ func kindOf(name string) kind {
 		schema.KindUserProbes:  {measure: (*session).userProbes, trace: (*session).traceUser},
 		schema.KindWatchpoints: {measure: (*session).watchpoints, trace: (*session).traceWatch},
 		schema.KindLinux:       {alone: measureLinux, traceAlone: traceLinux},
+
+		schema.KindLinuxWorkload: {alone: measureWorkload},
 	}[name]
 }

@@ -28,14 +28,21 @@ type bench struct {
 // benchOf boots the kernel of a point, or returns what another point with the same kernel and machine has booted.
 func benchOf(p *schema.Point) (*bench, error) {
 	l := p.Linux
-	key := fmt.Sprintf("%s %+v %d %q %d %d %d %t", p.Image.Hash, p.Machine.CPU, p.Machine.TimerHz, l.Command, l.Date, l.Memory, l.CPUs, l.Attaching)
+	root := ""
+	if l.Working != nil {
+		root = l.Working.Hash
+	}
+	key := fmt.Sprintf("%s %+v %d %q %d %d %d %t %s", p.Image.Hash, p.Machine.CPU, p.Machine.TimerHz, l.Command, l.Date, l.Memory, l.CPUs, l.Attaching, root)
 	made, err := l.Work.Do(key, func() (any, error) {
 		c := distro.Config{
 			Kernel: l.Kernel, CPU: p.Machine.CPU, TimerHz: p.Machine.TimerHz, Board: pc.Legacy{Date: l.Date},
 			CPUs: int(l.CPUs), RAM: int(l.Memory), Command: l.Command, Halt: p.Halt,
 		}
 		boot := func() (*measuring.Lab, error) { return measuring.Boot(c) }
-		if l.Attaching {
+		switch {
+		case l.Working != nil:
+			boot = func() (*measuring.Lab, error) { return measuring.BootWorking(c, l.Working.Archive) }
+		case l.Attaching:
 			boot = func() (*measuring.Lab, error) { return measuring.BootAttaching(c) }
 		}
 		lab, err := boot()

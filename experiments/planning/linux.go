@@ -27,7 +27,7 @@ import (
 // KernelFolder is the variable of the environment that names the directory with kernels of distributions.
 const KernelFolder = "KPROBESIM_LINUX"
 
-// linux plans the points of the kind linux. Without a kernel the plan says what it lacks.
+// linux plans the points of kinds with a packaged kernel. Without a kernel the plan says what it lacks.
 func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c []doc.Setting) {
 	pt.Linux = e.Linux
 	pt.Linux.Attaching = slices.ContainsFunc(e.Probes, func(q schema.Probe) bool { return q.Linux.Attached() })
@@ -52,6 +52,21 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 	pt.Kernel.Image, pt.Kernel.Era = k.Name, k.era()
 	pt.Linux.Kernel, pt.Linux.Work = k.read, &p.l.work
 	p.l.depend("kernel", k.Name, k.Hash)
+	if pt.Linux.Working != nil {
+		err := p.l.root(root, pt.Linux.Working)
+		if lack := (*lackingRoot)(nil); errors.As(err, &lack) {
+			p.plan.Lacking = err
+			p.points(root, pt, e, c, nil)
+			return
+		}
+		if err != nil {
+			p.errs.Join(at(root, "workload"), fmt.Errorf("workload.%w", err))
+			return
+		}
+		p.leaveOutWays(e, k)
+		p.points(root, pt, e, c, nil)
+		return
+	}
 	if err := p.l.linuxModule(root, pt.Linux, file, pt.Kernel.Era); err != nil {
 		p.errs.Join(at(root, "linux", "module"), fmt.Errorf("linux.module: %w", err))
 		return

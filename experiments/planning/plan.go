@@ -179,7 +179,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 	pt := schema.Point{
 		Experiment: e.Name, Kind: e.Kind, Machine: m, Kernel: e.Kernel, Workload: e.Workload, Crowd: e.Crowd, Writes: e.Writes, Seed: e.Seed, Budget: e.Budget,
 	}
-	if e.Kind != schema.KindLinux {
+	if e.Linux == nil {
 		p.named(root, &pt, e)
 	}
 	if len(p.errs) > before {

@@ -27,7 +27,7 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) (out []doc.Settin
 		if t == nil {
 			continue
 		}
-		if kind := root.Get("kind"); kind != nil && kind.Text == schema.KindLinux {
+		if kind := root.Get("kind"); kind != nil && schema.Packaged(kind.Text) {
 			p.errs.Add(s.Value.Pos, "isa: kind %s boots a packaged kernel, whose file says its instruction set: leave isa out, and name another file by linux.kernel", kind.Text)
 			continue
 		}

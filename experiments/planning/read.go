@@ -29,9 +29,14 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	}
 	r.Has("sweep") // read by the planner
 	r.Has("base")  // read by the loader
-	if e.Kind == schema.KindLinux {
+	if schema.Packaged(e.Kind) {
 		e.Linux = schema.ReadLinux(r.Sub("linux", false), distro.Command)
 		e.Kernel = schema.Kernel{CPUs: e.Linux.CPUs, Memory: e.Linux.Memory, Tick: schema.TickNone}
+		if e.Kind == schema.KindLinuxWorkload {
+			e.Linux.Working, e.Probes = schema.ReadWorking(r.Sub("workload", true)), schema.ReadWorkingProbes(r)
+			r.Done()
+			return e
+		}
 		e.Workload, e.Probes = k.workload(r.Sub("workload", true)), schema.ReadLinuxProbes(r)
 		if e.Workload.Load == schema.LinuxBusy && e.Linux.CPUs < 2 {
 			r.Errorf("workload", "load: other CPUs are to be busy, and there is one: ask for more by linux.cpus")

@@ -104,6 +104,7 @@ func allFigures() []namedFigure {
 		{"watchpoints-registering", drawWatching, kinds.MetricWatch},
 		{"linux-phases", drawLinux, kinds.MetricCall},
 		{"linux-attach", drawAttach, kinds.MetricTrigger},
+		{"linux-workload", drawWorkload, kinds.MetricRegion},
 		{FigureTornado, drawTornado, ""},
 		{"figure", drawWished, ""},
 	}

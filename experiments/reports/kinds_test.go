@@ -21,7 +21,7 @@ import (
 // TestKindsAreTheSameEverywhere runs every kind of experiment with one worker on one processor, and with
 // several on two.
 func TestKindsAreTheSameEverywhere(t *testing.T) {
-	const elsewhere = 2 // the overhead of a hit, and packaged kernels (TestLinux of kinds)
+	const elsewhere = 3 // the overhead of a hit, and two of packaged kernels (TestLinux and TestLinuxWorkload of kinds)
 	if len(exptest.Small) != len(planning.Kinds())-elsewhere {
 		t.Errorf("%d kinds are tried, of %d", len(exptest.Small), len(planning.Kinds())-elsewhere)
 	}

@@ -66,6 +66,14 @@ func drawAttach(s *results.Set) (figures.Figure, error) {
 	return stackLinux(bare, "Cycles of a hit by way to attach: ", "the program does nothing; "+strings.Join(caption, ", "))
 }
 
+// drawWorkload stacks the phases of what an event costs a program.
+func drawWorkload(s *results.Set) (figures.Figure, error) {
+	if len(s.Points()) == 0 {
+		return nil, figures.ErrNotSwept
+	}
+	return stackLinux(s, "Cycles that an event costs a program: ", "beyond the program without a probe; interrupts are left out")
+}
+
 // span is a range of cycles by which hits of some points take longer than hits of others.
 type span struct {
 	low, high float64

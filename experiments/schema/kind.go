@@ -30,9 +30,14 @@ const (
 	KindWatchpoints = "watchpoints"
 	// KindLinux measures the probes of the kernel of a distribution.
 	KindLinux = "linux"
+	// KindLinuxWorkload measures what probes of such a kernel cost a program.
+	KindLinuxWorkload = "linux-workload"
 	// KindCollected is the kind of a collection of experiments of several kinds.
 	KindCollected = "collected"
 )
+
+// Packaged reports whether experiments of a kind boot the kernel of a distribution.
+func Packaged(kind string) bool { return kind == KindLinux || kind == KindLinuxWorkload }
 
 // What the CPUs of a machine do while something else is measured.
 const (

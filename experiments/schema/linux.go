@@ -27,6 +27,8 @@ type Linux struct {
 	Headers    string // where the module is built when there is none; "" where it cannot be
 	// Attaching has the program in the machine make system calls, as points want that attach something.
 	Attaching bool
+	// Working has the program that the points run, of the kind linux-workload; else nil.
+	Working *Working
 	// Work is shared by the points of a plan, so that they boot once.
 	Work *Work
 }
@@ -36,13 +38,14 @@ type linuxKey struct {
 	Module, Command string
 	Date, Memory    int64
 	Attaching       bool
+	Working         workingKey
 }
 
 func (l *Linux) key() linuxKey {
 	if l == nil {
 		return linuxKey{}
 	}
-	return linuxKey{l.ModuleHash, l.Command, l.Date, l.Memory, l.Attaching}
+	return linuxKey{l.ModuleHash, l.Command, l.Date, l.Memory, l.Attaching, l.Working.key()}
 }
 
 // Kinds of points of the kind linux.
@@ -72,6 +75,8 @@ type LinuxProbe struct {
 	Module  *UserModule
 	// Program says what a program of BPF does at each hit (package attaching); "" without one.
 	Program string
+	// Room is for how many hits a ring buffer has room, of the kind linux-workload.
+	Room int64
 }
 
 // UserModule is a kernel module of the user's, which sets up what it likes when it is inserted.

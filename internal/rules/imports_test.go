@@ -47,6 +47,7 @@ var rooms = map[string][]string{
 
 	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/x86"},
 	"distro/phases":    {"cpus", "image"},
+	"distro/rootfs":    {"distro"},
 	"distro/attaching": {},
 	"distro/measuring": {"distro", "distro/attaching", "cpus", "image", "sim"},
 	"distro/costing":   {"distro", "distro/measuring", "distro/phases", "distro/probing", "cpus", "image", "sim"},
@@ -63,7 +64,7 @@ var rooms = map[string][]string{
 		"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema",
 		"boards/pc", "distro", "distro/attaching", "distro/measuring", "distro/phases", "distro/probing",
 	},
-	"experiments/planning":    {"distro", "distro/attaching", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir", "experiments", "experiments/schema"},
+	"experiments/planning":    {"distro", "distro/rootfs", "distro/attaching", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir", "experiments", "experiments/schema"},
 	"experiments/running":     {"results", "results/outdir", "experiments/schema", "experiments/kinds"},
 	"experiments/keeping":     {"results", "results/outdir", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/timelines":   {"cpus", "image", "sim", "smp", "kprobes", "results", "results/timeline", "experiments/schema", "experiments/kinds"},
@@ -83,7 +84,7 @@ var rooms = map[string][]string{
 }
 
 // simulation names the rooms whose code must give the same bytes on any host.
-var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing", "distro/measuring", "distro/phases", "distro/costing", "distro/attaching"}
+var simulation = []string{"mmu", "cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "modules", "distro", "distro/probing", "distro/measuring", "distro/phases", "distro/rootfs", "distro/costing", "distro/attaching"}
 
 // unsteady names the packages that simulation rooms must not import outside
 // tests: the clock of the host, its files and processes, unseeded chance, and

@@ -1,0 +1,271 @@
+package measuring
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"kprobesim/cpus"
+	"kprobesim/distro"
+	"kprobesim/distro/attaching"
+	"kprobesim/internal/clock"
+)
+
+// Command says what to run of the root file system, and what to attach before.
+type Command struct {
+	Args, Env []string // the first argument is the path of the program
+	// Warm is how often the command runs before the region of interest, with the cost model.
+	Warm int
+	// Marks has the region begin and end at marks that the command sets (distro/init/mark.h): at the first mark 1, and the
+	// first mark 2 behind it. Without them the region is the whole command, from before it is executed until it has ended.
+	Marks bool
+	// Attach is attached before the first run; nil for nothing. Attached, if it is not nil, is told what came of it.
+	Attach   *attaching.Attachment
+	Attached func(*attaching.Program)
+}
+
+// Outcome holds what a command did in its region of interest, and what it said.
+type Outcome struct {
+	Ticks clock.Ticks // from the beginning to the end
+	CPUs  []Share     // what each CPU did meanwhile
+	// Counted is how often a program of BPF counted itself in the region; Counts reports whether it does.
+	Counted uint64
+	Counts  bool
+	Status  Status
+	Output  []byte // what the last run has written to its standard output and errors
+	Cut     bool   // that is not all
+	Console string
+}
+
+// Share is the part of one CPU.
+type Share struct {
+	Counters cpus.Counters // differences over the region
+	Slept    clock.Ticks   // the part of its time in which it waited for interrupts
+}
+
+// Interrupted is the time that went to interrupts, without what the CPU slept in it.
+func (s *Share) Interrupted() (sum clock.Ticks) {
+	for _, t := range s.Counters.Time[cpus.Interrupted] {
+		sum += t
+	}
+	return sum
+}
+
+// Status is how a command ended, as wait4(2) tells it.
+type Status uint32
+
+// Err is nil for a command that ended with 0.
+func (s Status) Err() error {
+	switch signal := s & 0x7f; {
+	case signal != 0:
+		return fmt.Errorf("the command was killed by signal %d", signal)
+	case s != 0:
+		return fmt.Errorf("the command ended with exit status %d", s>>8&0xff)
+	}
+	return nil
+}
+
+// BootWorking boots a kernel for commands. The root file system is a cpio archive, packed or not. It fails for kernels of 32
+// bits, and where BootAttaching does.
+func BootWorking(c distro.Config, root []byte) (*Lab, error) {
+	f, err := distro.Work(c.Kernel.Image.Bits)
+	if err != nil {
+		return nil, fmt.Errorf("commands run under kernels of x86-64 alone: %w", err)
+	}
+	c.Initrd = root
+	return boot(c, f)
+}
+
+// Within is the lab with a bound of simulated time for each of its runs.
+func (l *Lab) Within(t clock.Ticks) *Lab {
+	other := *l
+	other.config.Budget = l.booted + t
+	return &other
+}
+
+// maxOutput bounds what is kept of a command's output, in bytes.
+const maxOutput = 4 << 20
+
+// Command runs a command from the state that BootWorking kept. It may be called any number of times; the same order gives the
+// same outcome. A command that fails is no error here: its Status tells. w is told of every instruction of all CPUs in the
+// region; a nil w of none.
+func (l *Lab) Command(o Command, w Watch) (*Outcome, error) {
+	s, err := l.start()
+	if err != nil {
+		return nil, err
+	}
+	count, err := l.attachCounted(s, &o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.do(numbers(sleep, "sleep", 10)); err != nil { // ends behind a tick of the kernel's clock
+		return nil, err
+	}
+	order := o.encode()
+	if err := s.give([]command{order}); err != nil {
+		return nil, err
+	}
+	out, err := s.region(&o, count, w)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.until(markers[0]); err != nil {
+		return nil, err
+	}
+	said, err := s.answers([]command{order})
+	if err != nil {
+		return nil, err
+	}
+	out.Status, out.Console = Status(binary.LittleEndian.Uint32(said[0])), s.m.Console()
+	out.Output, out.Cut, err = s.read("/.output")
+	return out, err
+}
+
+// encode is the order for the program.
+func (o *Command) encode() command {
+	c := numbers(runCommand, "run "+o.Args[0], o.Warm, len(o.Args), len(o.Env))
+	for _, text := range append(append([]string{}, o.Args...), o.Env...) {
+		c.data = append(append(c.data, text...), 0)
+	}
+	return c
+}
+
+// attachCounted attaches what an order says. The function that it returns reads how often a program has counted itself, in
+// whatever address space the machine stands.
+func (l *Lab) attachCounted(s *session, o *Command) (count func() (uint64, bool, error), err error) {
+	none := func() (uint64, bool, error) { return 0, false, nil }
+	if o.Attach == nil {
+		return none, nil
+	}
+	if _, err := s.do(write(optimization, "1")); err != nil {
+		return nil, err
+	}
+	p, err := l.attachTo(guest{session: s}, *o.Attach, o.Attached)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.optimized(); err != nil {
+		return nil, err
+	}
+	at, unit, ok := p.Counter()
+	if !ok {
+		return none, nil
+	}
+	pa, ok := s.m.CPU(s.cpu).Translate(at)
+	if !ok {
+		return nil, fmt.Errorf("the map of the program is not in memory at %#x", at)
+	}
+	return func() (uint64, bool, error) {
+		b, err := s.m.ReadPhysical(pa, 8)
+		if err != nil {
+			return 0, false, err
+		}
+		return binary.LittleEndian.Uint64(b) / unit, true, nil
+	}, nil
+}
+
+// region runs the command up to the end of its region of interest, and the rest of it without the cost model.
+func (s *session) region(o *Command, count func() (uint64, bool, error), w Watch) (*Outcome, error) {
+	if err := s.until("mark_warm"); err != nil {
+		return nil, err
+	}
+	s.timed(true)
+	if err := s.until("mark_begin"); err != nil {
+		return nil, err
+	}
+	if o.Marks {
+		if err := s.mark(1); err != nil {
+			return nil, err
+		}
+	}
+	s.all, s.tasks = true, newTasks(s.m)
+	if w != nil {
+		s.observe(w(s.m))
+	} else {
+		s.observe(nil)
+	}
+	before, out := s.shares(), &Outcome{}
+	begin := s.m.CPU(s.cpu).Now()
+	counted, _, err := count()
+	if err != nil {
+		return nil, err
+	}
+	if o.Marks {
+		err = s.mark(2)
+	} else {
+		err = s.until("mark_end")
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Ticks, out.CPUs = s.m.CPU(s.cpu).Now()-begin, s.shares()
+	for i := range out.CPUs {
+		out.CPUs[i].Counters = out.CPUs[i].Counters.Sub(&before[i].Counters)
+		out.CPUs[i].Slept -= before[i].Slept
+	}
+	if out.Counted, out.Counts, err = count(); err != nil {
+		return nil, err
+	}
+	out.Counted -= counted
+	s.tasks = nil
+	s.observe(nil)
+	s.timed(false)
+	if o.Marks {
+		return out, s.until("mark_end")
+	}
+	return out, nil
+}
+
+// shares are the counters of all CPUs so far.
+func (s *session) shares() []Share {
+	all := make([]Share, s.m.CPUs())
+	for i := range all {
+		all[i] = Share{*s.m.CPU(i).Counters(), s.m.Slept(i)}
+	}
+	return all
+}
+
+// errNoMark is a command that ends without a mark.
+var errNoMark = errors.New("the command ended")
+
+// mark runs to a mark of the command.
+func (s *session) mark(n uint64) error {
+	name := fmt.Sprintf("mark %d", n)
+	s.m.OnMark(func(cpu int, got uint64) {
+		if got == n {
+			s.cpu = cpu
+			s.m.End(name)
+		}
+	})
+	defer s.m.OnMark(nil)
+	err := s.until(name)
+	if err != nil && s.m.Ended() == "mark_end" {
+		return fmt.Errorf("%w before it set %s (distro/init/mark.h)", errNoMark, name)
+	}
+	return err
+}
+
+// read reads a file of the guest, as much of it as is kept; cut reports that there is more.
+func (s *session) read(path string) (b []byte, cut bool, err error) {
+	const callPread, callOpen, piece = 17, 2, 1 << 20
+	g := guest{session: s}
+	m := g.Memory()
+	m.Data = append([]byte(path), 0)
+	fd, err := g.Call(callOpen, [6]uint64{m.Base}, m)
+	if err != nil || fd < 0 {
+		return nil, false, fmt.Errorf("the command's output %s cannot be read: %s: %w", path, attaching.Errno(int(-fd)), err)
+	}
+	for len(b) < maxOutput {
+		m := g.Memory()
+		m.Data = make([]byte, piece)
+		n, err := g.Call(callPread, [6]uint64{uint64(fd), m.Base, piece, uint64(len(b))}, m)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case n <= 0:
+			return b, false, nil
+		}
+		b = append(b, m.Data[:n]...)
+	}
+	return b, true, nil
+}

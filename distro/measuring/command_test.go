@@ -1,0 +1,63 @@
+package measuring_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/distro"
+	"kprobesim/distro/attaching"
+	"kprobesim/distro/measuring"
+	"kprobesim/image/linux"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
+	"kprobesim/sim"
+)
+
+// TestCommand runs a shell of busybox under a probe that counts its writes, and without. The region is between marks. An
+// observer sees as many instructions as the counters have. Output and exit status come from the program.
+func TestCommand(t *testing.T) {
+	hosttools.Need(t, "busybox", "busybox-static", "programs under a packaged kernel")
+	file := hosttools.Kernels(t, "vmlinuz*-amd64", "programs under a packaged kernel")[0]
+	k, err := linux.Read(file, require.Must(os.ReadFile(file))(t))
+	require.NoError(t, err)
+	lab, err := measuring.BootWorking(config(k), distro.Initrd([]distro.File{
+		{Name: "bin", Mode: distro.ModeFolder},
+		{Name: "bin/busybox", Mode: distro.ModeProgram, Data: require.Must(os.ReadFile("/bin/busybox"))(t)},
+		require.Must(distro.Mark())(t),
+		{Name: ".input", Mode: distro.ModeFile, Data: []byte("hello\n")},
+	}))
+	require.NoError(t, err)
+	const loop = "cat; kprobesim mark begin; for i in 1 2 3 4 5 6 7; do echo $i; done >/dev/null; kprobesim mark end; echo end"
+	order := func(script string, a *attaching.Attachment) measuring.Command {
+		return measuring.Command{Args: []string{"/bin/busybox", "sh", "-c", script}, Env: []string{"PATH=/bin"}, Marks: true, Attach: a}
+	}
+	plain, err := lab.Command(order(loop, nil), nil)
+	require.NoError(t, err)
+	seen := &counter{}
+	with, err := lab.Command(order(loop, &attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Count, Target: "vfs_write"}),
+		func(*sim.Machine) cpus.Observer { return seen })
+	require.NoError(t, err)
+	if string(with.Output) != "hello\nend\n" || string(plain.Output) != string(with.Output) || with.Status.Err() != nil {
+		t.Errorf("status %d, output %q, without the probe %q", with.Status, with.Output, plain.Output)
+	}
+	if c := with.CPUs[0].Counters; !with.Counts || with.Counted != 7 || c.Instructions <= plain.CPUs[0].Counters.Instructions || with.Ticks <= plain.Ticks ||
+		seen.n < c.Instructions || seen.n > c.Instructions+100 {
+		t.Errorf("%d writes were counted in %d instructions, of which %d were seen; without the probe %d", with.Counted, c.Instructions, seen.n,
+			plain.CPUs[0].Counters.Instructions)
+	}
+	failed, err := lab.Command(order("kprobesim mark begin; kprobesim mark end; echo no; exit 3", nil), nil)
+	require.NoError(t, err)
+	if string(failed.Output) != "no\n" || failed.Status.Err() == nil || !strings.Contains(failed.Status.Err().Error(), "exit status 3") {
+		t.Errorf("status %d, output %q", failed.Status, failed.Output)
+	}
+	require.Error(t, require.Err(lab.Command(order("echo no", nil), nil)), "the command ended before it set mark 1", "no mark")
+	none, err := lab.Command(measuring.Command{Args: []string{"/bin/none"}}, nil)
+	require.NoError(t, err)
+	if got := string(none.Output); got != "/bin/none: the kernel does not execute it: error 2\n" || none.Status != 127<<8 {
+		t.Errorf("status %d, output %q", none.Status, got)
+	}
+	require.Error(t, require.Err(lab.Within(clock.FromCycles(50_000_000)).Command(order("while :; do :; done", nil), nil)), "budget", "a loop")
+}

@@ -1,0 +1,259 @@
+package kinds
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/google/pprof/profile"
+
+	"kprobesim/cpus"
+	"kprobesim/distro/attaching"
+	"kprobesim/distro/measuring"
+	"kprobesim/distro/phases"
+	"kprobesim/experiments/schema"
+	"kprobesim/image"
+	"kprobesim/internal/clock"
+	"kprobesim/results"
+	"kprobesim/sim"
+)
+
+// Metrics of a program under a packaged kernel. Cycles count the work of CPUs, without sleep and interrupts.
+const (
+	MetricRegion     = "region_cycles" // of all CPUs
+	metricRegionTime = "region_us"     // from the beginning to the end, with everything
+	metricTicks      = "region_interrupt_cycles"
+	metricOverhead   = "overhead_percent"      // of cycles
+	metricLonger     = "overhead_time_percent" // of time
+	metricEvents     = "events"
+	metricLost       = "events_lost" // for which a ring buffer had no room
+	metricEventRate  = "events_a_second"
+)
+
+// eventCounts are counters of which an event's share is told.
+func eventCounts() []eventCount {
+	return []eventCount{
+		{"l1i_misses_per_hit", func(c *cpus.Counters) uint64 { return c.L1IMisses }},
+		{"l1d_misses_per_hit", func(c *cpus.Counters) uint64 { return c.L1DMisses }},
+		{"l2_misses_per_hit", func(c *cpus.Counters) uint64 { return c.L2Misses }},
+		{"itlb_misses_per_hit", func(c *cpus.Counters) uint64 { return c.ITLBMisses }},
+		{"dtlb_misses_per_hit", func(c *cpus.Counters) uint64 { return c.DTLBMisses }},
+		{"mispredicts_per_hit", func(c *cpus.Counters) uint64 { return c.Mispredicts }},
+	}
+}
+
+type eventCount struct {
+	metric string
+	of     func(*cpus.Counters) uint64
+}
+
+// working is a run of a program.
+type working struct {
+	*measuring.Outcome
+	work    clock.Ticks // of all CPUs, without sleep and interrupts
+	ticks   clock.Ticks // of interrupts
+	phases  map[image.Phase]clock.Ticks
+	hits    int64 // entries of the attached program
+	profile []byte
+}
+
+// sum adds a counter of all CPUs up.
+func (r *working) sum(of func(*cpus.Counters) uint64) (n int64) {
+	for i := range r.CPUs {
+		n += int64(of(&r.CPUs[i].Counters))
+	}
+	return n
+}
+
+// instructions counts what a CPU has executed without what it executed in interrupts.
+func instructions(c *cpus.Counters) uint64 {
+	n := c.Instructions
+	for _, i := range c.Count[cpus.Interrupted] {
+		n -= i
+	}
+	return n
+}
+
+// measureWorkload runs the program of a point with what is attached, and once for all points without.
+func measureWorkload(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Measurement, error) {
+	b, err := benchOf(p)
+	if err != nil {
+		return nil, err
+	}
+	lab := b.lab.Within(budget(p))
+	w := p.Linux.Working
+	made, err := b.work.Do(fmt.Sprintf("%q %q %t %d %d", w.Command, w.Env, w.Marks, w.Warm, p.Budget), func() (any, error) { return runWorkload(p, lab, nil, nil) })
+	if err != nil {
+		return nil, fmt.Errorf("without a probe: %w", err)
+	}
+	plain := made.(*working)
+	if p.Probe.Linux.What == schema.LinuxNone {
+		return plain.measurement(p, plain), nil
+	}
+	l := p.Probe.Linux
+	with, err := runWorkload(p, lab, &attaching.Attachment{
+		Way: l.What, Program: l.Program, Target: l.Target, Offset: uint64(l.Offset), Hits: uint64(l.Room),
+	}, watch)
+	if err != nil {
+		return nil, err
+	}
+	if err := with.verify(p, plain); err != nil {
+		return nil, err
+	}
+	return with.measurement(p, plain), nil
+}
+
+// entries counts the executions of an instruction.
+type entries struct {
+	at uint64
+	n  int64
+}
+
+// Step implements cpus.Observer.
+func (e *entries) Step(s *cpus.Step) {
+	if s.PC == e.at {
+		e.n++
+	}
+}
+
+// ofCPUs tells one observer of each CPU.
+type ofCPUs []cpus.Observer
+
+// Step implements cpus.Observer.
+func (o ofCPUs) Step(s *cpus.Step) { o[s.CPU].Step(s) }
+
+// runWorkload runs the program of a point once. A command that fails is an error with what it has said.
+func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, watch func(*sim.Machine) cpus.Observer) (*working, error) {
+	w := p.Linux.Working
+	tally, hit := sim.NewTally(sim.OfSteps{}), &entries{}
+	var attached *attaching.Program
+	var profiles []*sim.Profile
+	order := measuring.Command{
+		Args: w.Command, Env: w.Env, Warm: int(w.Warm), Marks: w.Marks, Attach: a,
+		Attached: func(p *attaching.Program) { attached = p },
+	}
+	out, err := lab.Command(order, func(m *sim.Machine) cpus.Observer {
+		var each ofCPUs
+		for range m.CPUs() {
+			sorter := phases.New(m.Image())
+			sorter.Anywhere()
+			profile := sim.NewPhasedProfile(m.Image())
+			profile.Program("user mode")
+			profiles = append(profiles, profile)
+			to := []cpus.Observer{tally, profile, hit}
+			if attached != nil {
+				sorter.Program(attached.Start, attached.End)
+				hit.at = attached.Start
+			}
+			if watch != nil {
+				to = append(to, watch(m))
+			}
+			each = append(each, sim.Phased(sorter, to...))
+		}
+		return each
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &working{Outcome: out, phases: tally.Time, hits: hit.n}
+	for i := range out.CPUs {
+		c := &out.CPUs[i]
+		r.ticks += c.Interrupted()
+		r.work += c.Counters.Total() - c.Slept - c.Interrupted()
+	}
+	for i := range out.CPUs {
+		if c := &out.CPUs[i].Counters; c.Unmodelled > 0 {
+			return nil, fmt.Errorf("%d instructions were not modelled, the last %s; the program has printed:\n%s", c.Unmodelled, c.LastUnknown, r.said())
+		}
+	}
+	if err := out.Status.Err(); err != nil {
+		return nil, fmt.Errorf("%w; it has printed:\n%s", err, r.said())
+	}
+	r.profile, err = merged(profiles)
+	return r, err
+}
+
+// said is the end of what the program has printed.
+func (r *working) said() []byte {
+	const keep = 2000
+	return r.Output[max(0, len(r.Output)-keep):]
+}
+
+// merged is one profile of all CPUs.
+func merged(all []*sim.Profile) ([]byte, error) {
+	var parts []*profile.Profile
+	var b bytes.Buffer
+	for _, p := range all {
+		b.Reset()
+		if err := p.Write(&b); err != nil {
+			return nil, err
+		}
+		if len(all) == 1 {
+			return b.Bytes(), nil
+		}
+		part, err := profile.ParseData(b.Bytes())
+		if err != nil {
+			return nil, err
+		}
+		if len(part.Sample) > 0 {
+			parts = append(parts, part)
+		}
+	}
+	whole, err := profile.Merge(parts)
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	whole.TimeNanos, whole.DurationNanos = 0, 0
+	b.Reset()
+	err = whole.Write(&b)
+	return b.Bytes(), err
+}
+
+// verify holds what a program of BPF has counted against its entries as they were seen from outside. Where several CPUs run,
+// one may be in the middle of it at either end. The output must be that of the run without it.
+func (r *working) verify(p *schema.Point, plain *working) error {
+	l := p.Probe.Linux
+	slack := int64(2 * (len(r.CPUs) - 1))
+	counted := int64(r.Counted)
+	switch off := r.hits - counted; {
+	case r.hits == 0:
+		return fmt.Errorf("%s at %s was not hit in the region of interest", l.What, l.Target)
+	case l.Program == attaching.Count && (off < -slack || off > slack), r.Counts && off < -slack:
+		return fmt.Errorf("the program was entered %d times, and has counted %d: what it counts is not there", r.hits, counted)
+	case !bytes.Equal(r.Output, plain.Output):
+		return fmt.Errorf("the program has printed something else than without the probe:\n%s", r.said())
+	}
+	return nil
+}
+
+// measurement notes what the region took, and what it took more than without what is attached.
+func (r *working) measurement(p *schema.Point, plain *working) *Measurement {
+	m := &Measurement{Profile: r.profile, Console: string(r.Output)}
+	m.cyclesOver(MetricRegion, r.work, 1)
+	m.note(metricRegionTime, unitMicro, r.Ticks.Cycles()*perSecond, p.Machine.CPU.Hz)
+	m.cyclesOver(metricTicks, r.ticks, 1)
+	if r == plain {
+		return m
+	}
+	events := r.hits
+	if p.Probe.Linux.Program == attaching.Count {
+		events = int64(r.Counted)
+	}
+	over := r.work - plain.work
+	m.note(metricOverhead, "%", 100*int64(over), int64(plain.work))
+	m.note(metricLonger, "%", 100*int64(r.Ticks-plain.Ticks), int64(plain.Ticks))
+	m.note(metricEvents, "events", events, 1)
+	if r.Counts {
+		m.note(metricLost, "events", r.hits-int64(r.Counted), 1)
+	}
+	m.note(metricEventRate, "events/s", events*p.Machine.CPU.Hz, r.Ticks.Cycles())
+	m.cyclesOver(results.MetricCycles, over, events)
+	m.microsOver(results.MetricMicros, over, events, p.Machine.CPU.Hz)
+	m.note(results.MetricInstructions, "instructions", r.sum(instructions)-plain.sum(instructions), events)
+	for _, c := range eventCounts() {
+		m.note(c.metric, "events", r.sum(c.of)-plain.sum(c.of), events)
+	}
+	for _, phase := range LinuxPhases() {
+		m.cyclesOver(results.PhaseMetric(phase.String()), r.phases[phase]-plain.phases[phase], events)
+	}
+	return m
+}

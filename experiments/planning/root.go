@@ -1,0 +1,136 @@
+package planning
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"kprobesim/distro"
+	"kprobesim/distro/rootfs"
+	"kprobesim/experiments"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/doc"
+	"kprobesim/results/outdir"
+)
+
+// root makes the root file system of an experiment: what its folders and archives have, a later one before an earlier one, with
+// the input and the program that sets marks.
+func (l *Loader) root(file *doc.Node, w *schema.Working) error {
+	tree := rootfs.Tree{}
+	for _, name := range w.Root {
+		if err := l.addRoot(tree, folder(file, "workload", "root"), name); err != nil {
+			return fmt.Errorf("root: %s: %w", name, err)
+		}
+	}
+	if w.Only != nil {
+		var err error
+		if tree, err = tree.Only(append([]string{w.Command[0]}, w.Only...)); err != nil {
+			return fmt.Errorf("only: %w", err)
+		}
+	}
+	if err := tree.Executable(w.Command[0]); err != nil {
+		return fmt.Errorf("command: %w", err)
+	}
+	if _, taken := tree["init"]; taken {
+		return errors.New("root: has a file /init, where the first program of the machine goes: leave it out")
+	}
+	var input []byte
+	if w.Input != "" {
+		var err error
+		if input, err = experiments.ReadLimited(w.Input); err != nil {
+			return fmt.Errorf("input: %w", err)
+		}
+	}
+	tree.Put(distro.File{Name: ".input", Mode: distro.ModeFile, Data: input})
+	mark, err := distro.Mark()
+	if err != nil {
+		return err
+	}
+	tree.Put(mark)
+	w.Archive = distro.Initrd(tree.Files())
+	w.Hash = outdir.Hash(w.Archive)
+	l.depend("root", strings.Join(w.Root, "+"), w.Hash)
+	return nil
+}
+
+// lackingRoot is a root that this host has not.
+type lackingRoot struct{ file string }
+
+// Error implements error.
+func (l *lackingRoot) Error() string {
+	return fmt.Sprintf("%s is not there: make it a folder or an archive with the program, or name another one by workload.root", l.file)
+}
+
+// addRoot adds a folder or an archive. A name without a slash is one in the folder of packaged kernels.
+func (l *Loader) addRoot(tree rootfs.Tree, base, name string) error {
+	file := name
+	switch {
+	case filepath.IsAbs(name):
+	case doc.IsPath(name):
+		file = filepath.Join(base, name)
+	case os.Getenv(KernelFolder) == "":
+		return fmt.Errorf("a name without a slash is looked for in the directory that the environment names as %s", KernelFolder)
+	default:
+		file = filepath.Join(os.Getenv(KernelFolder), name)
+	}
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) && !doc.IsPath(name) {
+		return &lackingRoot{file}
+	}
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return addFolder(tree, file)
+	}
+	b, err := experiments.ReadLimited(file)
+	if err != nil {
+		return err
+	}
+	return tree.Archive(b)
+}
+
+// mostFolder bounds the bytes of a folder's files.
+const mostFolder = 1 << 30
+
+// addFolder adds the files of a folder, in the order of their names.
+func addFolder(tree rootfs.Tree, dir string) error {
+	size := int64(0)
+	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || file == dir {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+		if size += info.Size(); size > mostFolder {
+			return fmt.Errorf("more than %d bytes: say by `only` which files are needed", mostFolder)
+		}
+		f := distro.File{Name: filepath.ToSlash(name), Mode: uint32(info.Mode().Perm())}
+		switch kind := info.Mode() & fs.ModeType; kind {
+		case 0:
+			f.Mode |= rootfs.Regular
+			f.Data, err = os.ReadFile(file)
+		case fs.ModeDir:
+			f.Mode |= rootfs.Folder
+		case fs.ModeSymlink:
+			var to string
+			to, err = os.Readlink(file)
+			f.Mode, f.Data = rootfs.Link|0o777, []byte(to)
+		default:
+			return nil // the kernel has devices of its own
+		}
+		if err == nil {
+			tree.Put(f)
+		}
+		return err
+	})
+}

@@ -1,0 +1,56 @@
+package planning_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kprobesim/distro"
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/planning"
+	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
+)
+
+// TestRoot makes one root out of a folder and an archive, names what it has not, and plans an experiment whose root is not there
+// as one that this host lacks something for.
+func TestRoot(t *testing.T) {
+	dir := kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64})
+	t.Setenv(planning.KernelFolder, dir)
+	p, err := planning.NewLoader().Plan("linux-workload", nil)
+	require.NoError(t, err)
+	require.Error(t, p.Lacking, "busybox is not there: make it a folder", "without busybox")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "busybox", "bin"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "busybox", "bin", "busybox"), []byte("busybox"), 0o755))
+	exptest.Write(t, dir, "more.cpio", string(distro.Initrd([]distro.File{{Name: "more", Mode: distro.ModeFile, Data: []byte("more")}})))
+	plan := func(sets ...string) *schema.Plan {
+		t.Helper()
+		p, err := planning.NewLoader().Plan("linux-workload", sets)
+		if err != nil || p.Lacking != nil || len(p.Points) != 5 {
+			t.Fatalf("%v, %v, %d points", err, p.Lacking, len(p.Points))
+		}
+		return p
+	}
+	one := plan()
+	if again := plan(); again.Points[0].Key("") != one.Points[0].Key("") {
+		t.Error("the same experiment has two keys")
+	}
+	input := exptest.Write(t, dir, "input", "input")
+	for _, set := range []string{"workload.root=[\"busybox\", \"" + dir + "/more.cpio\"]", "workload.input=" + input, "workload.warmup=1", "workload.region=command", "workload.env=[]"} {
+		if other := plan(set); other.Points[0].Key("") == one.Points[0].Key("") {
+			t.Errorf("%s is no part of what a measurement follows from", set)
+		}
+	}
+	for set, want := range map[string]string{
+		"workload.command=[\"/bin/none\"]":    "workload.command: the root has no file /bin/none",
+		"workload.command=[\"busybox\"]":      "write the path of the program in the root first",
+		"workload.root=[\"./none\"]":          "no such file",
+		"workload.root=[\"vmlinuz-6.1.0-9\"]": "is neither a folder nor an archive",
+		"workload.only=[\"/lib/none\"]":       "workload.only: the root has no file /lib/none",
+		"workload.input=" + dir + "/none":     "workload.input",
+		"points.fentry.kind=uprobe":           "unknown value",
+		"replicates=2":                        "has no use for them",
+	} {
+		require.Error(t, require.Err(planning.NewLoader().Plan("linux-workload", []string{set})), want, "%s", set)
+	}
+}

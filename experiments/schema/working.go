@@ -1,0 +1,106 @@
+package schema
+
+import (
+	"path"
+	"slices"
+
+	"kprobesim/distro/attaching"
+	"kprobesim/internal/doc"
+	"kprobesim/kprobes"
+)
+
+// Working says which program the points of the kind linux-workload run.
+type Working struct {
+	Root    []string // folders and archives, as the experiment names them
+	Only    []string // the files of them that are taken, with the libraries that they need; nil for all
+	Command []string // path of the program, and arguments
+	Env     []string // NAME=VALUE
+	Input   string   // path of what the program reads; "" for nothing
+	Marks   bool     // the region of interest is between marks
+	Warm    int64    // runs before it
+
+	Archive []byte // made by the planner: the root with the input, as a cpio archive
+	Hash    string // of it
+}
+
+// workingKey has the inputs of a measurement.
+type workingKey struct {
+	Hash         string
+	Command, Env []string
+	Marks        bool
+	Warm         int64
+}
+
+func (w *Working) key() workingKey {
+	if w == nil {
+		return workingKey{}
+	}
+	return workingKey{w.Hash, w.Command, w.Env, w.Marks, w.Warm}
+}
+
+// Regions of interest of a program.
+const (
+	regionCommand = "command" // all of it
+	regionMarks   = "marks"   // what is between marks
+)
+
+// defaultEnv is the environment of a program that is given none.
+func defaultEnv() []string { return []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"} }
+
+// ReadWorking reads the table [workload] of the kind linux-workload.
+func ReadWorking(r *doc.Reader) *Working {
+	defer r.Done()
+	w := &Working{
+		Root:    doc.Need(r, "root", doc.ListOf(doc.Text)),
+		Only:    doc.Opt(r, "only", nil, doc.ListOf(doc.Text)),
+		Command: doc.Need(r, "command", doc.ListOf(doc.Text)),
+		Env:     doc.Opt(r, "env", defaultEnv(), doc.ListOf(doc.Text)),
+		Input:   doc.Opt(r, "input", "", besideFile),
+		Marks:   doc.Opt(r, "region", regionCommand, doc.OneOf(regionCommand, regionMarks)) == regionMarks,
+		Warm:    doc.Opt(r, "warmup", 0, doc.Int(0, maxWarm)),
+	}
+	if r.Has("command") && len(w.Command) == 0 || len(w.Command) > 0 && !path.IsAbs(w.Command[0]) {
+		r.Errorf("command", "write the path of the program in the root first, from / on, and an argument each behind it")
+	}
+	if r.Has("root") && len(w.Root) == 0 {
+		r.Errorf("root", "a program needs files: name a folder or an archive")
+	}
+	return w
+}
+
+// maxWarm bounds the runs before a region.
+const maxWarm = 1000
+
+// workingWays are the ways to attach that put a program of BPF at a function or tracepoint of the kernel.
+func workingWays() (ways []string) {
+	user := []string{attaching.Uprobe, attaching.Uretprobe, attaching.USDT}
+	for _, w := range attaching.Ways() {
+		if attaching.Programmed(w) && !slices.Contains(user, w) {
+			ways = append(ways, w)
+		}
+	}
+	return ways
+}
+
+// ReadWorkingProbes reads the tables [[points]] of the kind linux-workload.
+func ReadWorkingProbes(r *doc.Reader) []Probe { return readPoints(r, readWorkingPoint) }
+
+func readWorkingPoint(r *doc.Reader) Probe {
+	defer r.Done()
+	l := &LinuxProbe{What: doc.Need(r, "kind", doc.OneOf(append([]string{LinuxNone}, workingWays()...)...)), Handler: LinuxEvent}
+	p := Probe{Name: doc.Need(r, "name", doc.Name), Mode: kprobes.Stepped, Linux: l}
+	p.Title = doc.Opt(r, "title", p.Name, doc.Text)
+	if l.What == LinuxNone || l.What == "" {
+		return p
+	}
+	l.Program = doc.Opt(r, "program", attaching.Count, doc.OneOf(attaching.Empty, attaching.Count, attaching.Ringbuf))
+	l.Target = doc.Need(r, "target", doc.Text)
+	l.Room = doc.Opt(r, "room", defaultRoom, doc.Int(1, 10_000_000))
+	if l.What == LinuxKprobe {
+		l.Offset = doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))
+	}
+	return p
+}
+
+// defaultRoom is the number of records that a ring buffer has room for without being read.
+const defaultRoom = 100_000
