@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/distro/attaching"
 	"kprobesim/internal/clock"
+	"kprobesim/sim"
 )
 
 // Command says what to run of the root file system, and what to attach before.
@@ -32,8 +34,9 @@ type Outcome struct {
 	Counted uint64
 	Counts  bool
 	Status  Status
-	Output  []byte // what the last run has written to its standard output and errors
-	Cut     bool   // that is not all
+	Refused []cpus.Refusal // what programs executed that is not modelled
+	Output  []byte         // what the last run has written to its standard output and errors
+	Cut     bool           // that is not all
 	Console string
 }
 
@@ -106,19 +109,74 @@ func (l *Lab) Command(o Command, w Watch) (*Outcome, error) {
 		return nil, err
 	}
 	out, err := s.region(&o, count, w)
+	if errors.Is(err, errNoMark) {
+		return nil, s.unmarked(order, err)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return out, s.ended(order, out)
+}
+
+// ended notes how the command has ended.
+func (s *session) ended(order command, out *Outcome) error {
 	if err := s.until(markers[0]); err != nil {
-		return nil, err
+		return err
 	}
 	said, err := s.answers([]command{order})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out.Status, out.Console = Status(binary.LittleEndian.Uint32(said[0])), s.m.Console()
+	out.Status, out.Console, out.Refused = Status(binary.LittleEndian.Uint32(said[0])), s.m.Console(), refusals(s.m)
 	out.Output, out.Cut, err = s.read("/.output")
-	return out, err
+	return err
+}
+
+// unmarked says of a command that lacks a mark how it has ended instead.
+func (s *session) unmarked(order command, lacking error) error {
+	out := &Outcome{}
+	if err := s.ended(order, out); err != nil {
+		return err
+	}
+	if err := out.Err(); err != nil {
+		return fmt.Errorf("%w: %w", lacking, err)
+	}
+	return fmt.Errorf("%w; it has printed:\n%s", lacking, out.said())
+}
+
+// Err is nil for a command that ended with 0, and else says how it ended, which of its instructions are not modelled, and what it
+// has printed at last.
+func (o *Outcome) Err() error {
+	err := o.Status.Err()
+	if err == nil {
+		return nil
+	}
+	text := ""
+	for _, r := range o.Refused {
+		text += fmt.Sprintf(", which has executed %s at %#x, an instruction that is not modelled", r.Name, r.PC)
+	}
+	return fmt.Errorf("%w%s; it has printed:\n%s", err, text, o.said())
+}
+
+// said is the end of what the command has printed.
+func (o *Outcome) said() []byte {
+	const keep = 2000
+	return o.Output[max(0, len(o.Output)-keep):]
+}
+
+// refusals lists the instructions of user mode that are not modelled. Addresses of kernels are above them.
+func refusals(m *sim.Machine) (out []cpus.Refusal) {
+	const kernel = 1 << 47
+	for i := range m.CPUs() {
+		if c, ok := m.CPU(i).(cpus.Refuser); ok {
+			for _, r := range c.Refusals() {
+				if r.PC < kernel && !strings.Contains(r.Name, "msr") {
+					out = append(out, r)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // encode is the order for the program.

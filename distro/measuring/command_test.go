@@ -1,6 +1,7 @@
 package measuring_test
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -16,6 +17,13 @@ import (
 	"kprobesim/sim"
 )
 
+// sine is the program that sets marks, but with an instruction in their place that is not modelled.
+func sine(t *testing.T) []byte {
+	f, err := distro.Mark()
+	require.NoError(t, err)
+	return bytes.ReplaceAll(f.Data, []byte{0x0f, 0xa2}, []byte{0xd9, 0xfe}) // cpuid, fsin
+}
+
 // TestCommand runs a shell of busybox under a probe that counts its writes, and without. The region is between marks. An
 // observer sees as many instructions as the counters have. Output and exit status come from the program.
 func TestCommand(t *testing.T) {
@@ -27,6 +35,7 @@ func TestCommand(t *testing.T) {
 		{Name: "bin", Mode: distro.ModeFolder},
 		{Name: "bin/busybox", Mode: distro.ModeProgram, Data: require.Must(os.ReadFile("/bin/busybox"))(t)},
 		require.Must(distro.Mark())(t),
+		{Name: "bin/sine", Mode: distro.ModeProgram, Data: sine(t)},
 		{Name: ".input", Mode: distro.ModeFile, Data: []byte("hello\n")},
 	}))
 	require.NoError(t, err)
@@ -54,6 +63,9 @@ func TestCommand(t *testing.T) {
 		t.Errorf("status %d, output %q", failed.Status, failed.Output)
 	}
 	require.Error(t, require.Err(lab.Command(order("echo no", nil), nil)), "the command ended before it set mark 1", "no mark")
+	refused, err := lab.Command(measuring.Command{Args: []string{"/bin/sine", "mark", "begin"}}, nil)
+	require.NoError(t, err)
+	require.Error(t, refused.Err(), "killed by signal 4, which has executed FSIN at 0x", "an instruction that is not modelled")
 	none, err := lab.Command(measuring.Command{Args: []string{"/bin/none"}}, nil)
 	require.NoError(t, err)
 	if got := string(none.Output); got != "/bin/none: the kernel does not execute it: error 2\n" || none.Status != 127<<8 {

@@ -160,22 +160,16 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, w
 		r.ticks += c.Interrupted()
 		r.work += c.Counters.Total() - c.Slept - c.Interrupted()
 	}
+	if err := out.Err(); err != nil {
+		return nil, err
+	}
 	for i := range out.CPUs {
 		if c := &out.CPUs[i].Counters; c.Unmodelled > 0 {
-			return nil, fmt.Errorf("%d instructions were not modelled, the last %s; the program has printed:\n%s", c.Unmodelled, c.LastUnknown, r.said())
+			return nil, fmt.Errorf("%d instructions were not modelled, the last %s", c.Unmodelled, c.LastUnknown)
 		}
-	}
-	if err := out.Status.Err(); err != nil {
-		return nil, fmt.Errorf("%w; it has printed:\n%s", err, r.said())
 	}
 	r.profile, err = merged(profiles)
 	return r, err
-}
-
-// said is the end of what the program has printed.
-func (r *working) said() []byte {
-	const keep = 2000
-	return r.Output[max(0, len(r.Output)-keep):]
 }
 
 // merged is one profile of all CPUs.
@@ -220,7 +214,7 @@ func (r *working) verify(p *schema.Point, plain *working) error {
 	case l.Program == attaching.Count && (off < -slack || off > slack), r.Counts && off < -slack:
 		return fmt.Errorf("the program was entered %d times, and has counted %d: what it counts is not there", r.hits, counted)
 	case !bytes.Equal(r.Output, plain.Output):
-		return fmt.Errorf("the program has printed something else than without the probe:\n%s", r.said())
+		return fmt.Errorf("the program has printed something else than without the probe:\n%s", r.Output)
 	}
 	return nil
 }
