@@ -61,6 +61,8 @@ type Arch struct {
 	// stood there before the store, or what stands there now. Behind any other store it may execute
 	// a mixture.
 	Atomic func(pc, addr uint64, old, changed []byte) bool
+	// Fetching is that rule in words, with the manual's section, for people who are told that code breaks it.
+	Fetching string
 }
 
 // Reservation is the part that an instruction has in a pair of a load, which reserves what it reads, and a store, which

@@ -31,7 +31,7 @@ type chooser interface {
 	begin(n uint64) // schedule n begins
 	next(p *point) (cpu, steps int)
 	// drain says how many of the stores that a CPU holds back, the oldest first, the others see from now on.
-	drain(held int) int
+	drain(cpu, held int) int
 }
 
 // roundRobin gives every CPU the same number of instructions in turn. It drives a machine before the
@@ -43,7 +43,7 @@ func (roundRobin) begin(uint64) {}
 
 func (roundRobin) next(p *point) (cpu, steps int) { return after(p), 100 }
 
-func (roundRobin) drain(held int) int { return held }
+func (roundRobin) drain(_, held int) int { return held }
 
 // after is the runnable CPU that follows the last one.
 func after(p *point) int {

@@ -30,7 +30,7 @@ func (x *bounded) begin(uint64) {
 }
 
 // drain lets every store be seen at once, so plans know no buffers.
-func (x *bounded) drain(held int) int { return held }
+func (x *bounded) drain(_, held int) int { return held }
 
 // A turn ends by itself when its CPU waits or has used up its patience, which is no preemption.
 func (x *bounded) next(p *point) (cpu, steps int) {

@@ -31,7 +31,10 @@ type explorer struct {
 	calls uint64 // that the checker had seen by then
 	hits  uint64
 	turns int
-	bad   *Violation
+	// from and yields are where spots of CPUs are counted from: instructions when the schedule began, and stores of Go since.
+	from   []uint64
+	yields []uint64
+	bad    *Violation
 	// stand, if not nil, has the machine stand still where something was found.
 	stand func(error)
 }
@@ -59,6 +62,7 @@ func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 func (e *explorer) yield() {
 	if e.active && e.bad == nil {
 		e.hot = true
+		e.yields[e.last]++
 		e.m.Yield()
 	}
 }
@@ -67,11 +71,11 @@ func (e *explorer) yield() {
 const storeRoom = 16
 
 // drain says how many of the stores that a CPU holds back are seen from now on: between two schedules all.
-func (e *explorer) drain(_, held int) int {
+func (e *explorer) drain(cpu, held int) int {
 	if !e.active {
 		return held
 	}
-	return e.c.drain(held)
+	return e.c.drain(cpu, held)
 }
 
 // instructions counts the instructions of all CPUs since boot.
@@ -93,9 +97,28 @@ func (e *explorer) begin(n uint64) {
 	e.c.begin(n)
 	e.calls, e.hits = e.checker.calls.returns, e.checker.calls.hits
 	e.begun, e.turns, e.active = e.instructions(), 0, true
+	e.mark()
 	if e.started != nil {
 		e.started(n)
 	}
+}
+
+// mark has spots counted from here on. A policy that counts in spots is told how to ask for them.
+func (e *explorer) mark() {
+	e.from, e.yields = make([]uint64, e.m.CPUs()), make([]uint64, e.m.CPUs())
+	for i := range e.from {
+		e.from[i] = e.m.CPU(i).Counters().Instructions
+	}
+	if x, ok := e.c.(interface {
+		follows(spots func(cpu int) spot)
+	}); ok {
+		x.follows(e.spot)
+	}
+}
+
+// spot is how far a CPU has come.
+func (e *explorer) spot(cpu int) spot {
+	return spot{e.m.CPU(cpu).Counters().Instructions - e.from[cpu], e.yields[cpu]}
 }
 
 // end ends it and returns what came out.

@@ -261,6 +261,8 @@ type trial struct {
 	beside   error // of the task beside the script
 	taken    int64 // bytes that probes of the kernel itself take
 	blind    error // the checker cannot see what it should
+	// acting is told of each action of a script before it is done, or nil.
+	acting func(cpu int, line string)
 }
 
 // boot builds a machine that runs nothing yet.

@@ -60,7 +60,7 @@ func (x *pct) begin(n uint64) {
 }
 
 // drain lets stores be seen about as often as a CPU is held to have run for long.
-func (x *pct) drain(held int) int { return drained(x.r, 64, held) }
+func (x *pct) drain(_, held int) int { return drained(x.r, 64, held) }
 
 func (x *pct) next(p *point) (cpu, steps int) {
 	x.admit(p)

@@ -70,7 +70,7 @@ func (x *random) begin(n uint64) {
 }
 
 // drain lets the oldest store be seen now and then, and in a quarter of the schedules at once.
-func (x *random) drain(held int) int { return drained(x.r, x.patience, held) }
+func (x *random) drain(_, held int) int { return drained(x.r, x.patience, held) }
 
 func drained(r *rand.Rand, patience, held int) int {
 	switch {

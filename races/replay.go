@@ -70,6 +70,7 @@ type recorder struct {
 	kept  []string
 	at    int // of the oldest one, when kept is full
 	total int
+	tell  teller
 }
 
 // run runs the batch, or the plan, up to schedule n.
@@ -112,8 +113,9 @@ func (r *recorder) runPlan(opt *Options) (*Outcome, error) {
 // attach listens to a machine. It looks at every instruction from the first schedule on, so that what
 // stands before schedule n need not be told apart.
 func (r *recorder) attach(t *trial) {
-	r.t = t
+	r.t, t.acting = t, r.tell.acts
 	t.e.started = func(n uint64) {
+		r.tell.attach(t)
 		r.kept, r.at, r.total = nil, 0, 0
 		if n != r.n {
 			return
@@ -123,6 +125,7 @@ func (r *recorder) attach(t *trial) {
 	t.m.Watch(func(e sim.Event) {
 		if t.e.active && t.e.n == r.n {
 			r.line(fmt.Sprintf("%8s  cpu %d  ---- %s", "", e.CPU, eventText(e)))
+			r.tell.event(e)
 		}
 	})
 }
@@ -137,6 +140,9 @@ type both struct {
 func (b *both) Step(s *cpus.Step) {
 	b.r.step(s)
 	b.c.Step(s)
+	if b.r.t.e.active {
+		b.r.tell.stepped(s)
+	}
 }
 
 // step writes one instruction.
@@ -146,6 +152,7 @@ func (r *recorder) step(s *cpus.Step) {
 	if !r.t.e.active || r.t.e.n != r.n {
 		return
 	}
+	r.tell.step(s)
 	text, _ := r.l.isa.Disasm(s.Code, s.PC, r.l.im.SymbolOff)
 	mark := " "
 	if r.t.checker.code.hot(s.PC) {
@@ -193,5 +200,14 @@ func (r *recorder) write(to io.Writer, o *Outcome) error {
 	} else {
 		fmt.Fprintf(w, "# %s\n", o.Violation)
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), r.writeTable(to, o))
+}
+
+// writeTable writes what led to a violation.
+func (r *recorder) writeTable(w io.Writer, o *Outcome) error {
+	if r.tell.t == nil || o.Violation == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(r.tell.lines(), "\n"))
+	return err
 }

@@ -13,6 +13,7 @@ type Row struct {
 	Scenario *Scenario
 	Variant  *Variant
 	Tally    Tally
+	Told     *Told // the first violation, nil where it was not minimized
 }
 
 // Report writes what searches with the same options have found: a table, and each violation with the
@@ -47,7 +48,11 @@ func (r *Row) details(w io.Writer, opt Options) error {
 	for i := range r.Tally.Found {
 		o := &r.Tally.Found[i]
 		fmt.Fprintf(&b, "\n%s/%s, schedule %d of seed %d: %s\n", r.Scenario.Name, r.Variant.Name, o.N, opt.Seed, o.Violation)
-		fmt.Fprintf(&b, "  kprobesim races %s --variant %s%s --replay %d\n", r.Scenario.Given, r.Variant.Name, opt.flags(), o.N)
+		if i > 0 || r.Told == nil {
+			fmt.Fprintf(&b, "  kprobesim races %s --variant %s%s --replay %d\n", r.Scenario.Given, r.Variant.Name, opt.flags(), o.N)
+			continue
+		}
+		r.Told.write(&b, fmt.Sprintf("kprobesim races %s --variant %s%s", r.Scenario.Given, r.Variant.Name, opt.mistake()))
 	}
 	if n := uint64(len(r.Tally.Found)); r.Tally.Violations > n {
 		fmt.Fprintf(&b, "  and %d more\n", r.Tally.Violations-n)
@@ -74,8 +79,22 @@ func (o *Options) flags() string {
 	case Exhaustive:
 		s += fmt.Sprintf(" --preemptions %d", o.Preemptions)
 	}
-	if o.Mutant != "" {
-		s += " --mutant " + o.Mutant
+	return s + o.mistake()
+}
+
+// mistake is the option of a mutant.
+func (o *Options) mistake() string {
+	if o.Mutant == "" {
+		return ""
 	}
-	return s
+	return " --mutant " + o.Mutant
+}
+
+// write prints a violation as few choices show it, with the command that does.
+func (t *Told) write(w io.Writer, command string) {
+	fmt.Fprintf(w, "with %d preemptions: %s\n", t.Preemptions, t.Violation)
+	fmt.Fprintf(w, "  %s --choices %s\n", command, t.Choices)
+	for _, line := range t.Lines {
+		fmt.Fprintf(w, "%s\n", line)
+	}
 }

@@ -104,7 +104,8 @@ type Action struct {
 	Queued bool // the mode does not matter, but the optimizer is going to change the probe
 	Pos    doc.Pos
 
-	do func(t *trial, a *Action) error
+	line string // as the script has it
+	do   func(t *trial, a *Action) error
 }
 
 // Limits of a scenario.

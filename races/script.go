@@ -66,6 +66,9 @@ func (t *trial) startBeside() (join func() error, err error) {
 // act runs one action. What the kernel's interface refuses is a mistake of the script, unless the
 // kernel is a mutant, which may refuse what it has spoilt itself: then the script goes on without.
 func (t *trial) act(a *Action) error {
+	if t.acting != nil {
+		t.acting(t.call.CPU(), a.line)
+	}
 	err := a.do(t, a)
 	var no kprobes.Errno
 	switch {

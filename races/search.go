@@ -216,6 +216,7 @@ func searchTree(opt *Options, run runner) (Tally, error) {
 type job struct {
 	first, count uint64
 	plan         []preemption
+	story        story
 }
 
 // result says what became of it.

@@ -65,7 +65,7 @@ const queued = "queued"
 // readAction never gets an empty line: doc.Text refuses one.
 func (s *Scenario) readAction(line string) (a Action, err error) {
 	words := strings.Fields(line)
-	a.Verb, words = words[0], words[1:]
+	a.Verb, words, a.line = words[0], words[1:], line
 	var known []string
 	for _, v := range verbs() {
 		known = append(known, v.word)

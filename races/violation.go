@@ -48,5 +48,6 @@ type Outcome struct {
 	Hits      uint64     // calls of handlers
 	Violation *Violation // nil for none
 
-	ways []uint8 // see bounded
+	ways        []uint8 // see bounded
+	preemptions int     // of a follower
 }

@@ -23,6 +23,8 @@ type racesFlags struct {
 	sharing *sharing
 	lines   int
 	gdb     string
+	choices string
+	story   int
 }
 
 func (a *app) racesCmd() *cobra.Command {
@@ -52,6 +54,8 @@ Exit code 1 says that there were violations, or that a scenario could not run.`,
 	fs.StringVar(&f.variant, "variant", "", "run this variant only")
 	fs.BoolVar(&f.share, "per-scenario", false, "the variants of a scenario share its schedules, rounded up")
 	fs.Int64Var(&f.replay, "replay", -1, "show schedule N of one variant, instruction by instruction")
+	fs.StringVar(&f.choices, "choices", "", "show the schedule of these choices of one variant, from the boot, instruction by instruction")
+	fs.IntVar(&f.story, "story", 1000, "schedules by which the first violation of a variant is minimized (0: none)")
 	fs.IntVar(&f.lines, "lines", 200, "replay: show the last N lines (0: all)")
 	out := fs.StringP("out", "o", "out", "with --shard: directory that keeps what was found")
 	f.sharing = a.shardFlag(c, out)
@@ -67,11 +71,11 @@ func (a *app) races(args []string, f *racesFlags) error {
 	if err == nil {
 		err = f.Check()
 	}
-	if err == nil && f.replay >= 0 && len(rows) != 1 {
-		err = fmt.Errorf("--replay shows one variant, not %d: choose one by --variant", len(rows))
+	if err == nil && (f.replay >= 0 || f.choices != "") && len(rows) != 1 {
+		err = fmt.Errorf("--replay and --choices show one variant, not %d: choose one by --variant", len(rows))
 	}
-	if err == nil && (f.replay < -1 || f.lines < 0) {
-		err = errors.New("--replay and --lines cannot be negative")
+	if err == nil && (f.replay < -1 || f.lines < 0 || f.story < 0) {
+		err = errors.New("--replay, --lines and --story cannot be negative")
 	}
 	if err == nil && f.gdb != "" && f.replay < 0 {
 		err = errors.New("--gdb shows one schedule: choose it by --replay")
@@ -82,12 +86,8 @@ func (a *app) races(args []string, f *racesFlags) error {
 	if f.gdb != "" {
 		return a.debugSchedule(rows[0], f)
 	}
-	if f.replay >= 0 {
-		o, err := races.Replay(rows[0].Scenario, rows[0].Variant, f.Options, uint64(f.replay), f.lines, a.out)
-		if err == nil && o.Violation != nil {
-			err = fmt.Errorf("schedule %d has a violation: %s", o.N, o.Violation.Kind)
-		}
-		return fail(exitFailed, err)
+	if f.replay >= 0 || f.choices != "" {
+		return a.showSchedule(rows[0], f)
 	}
 	var store *keeping.Store
 	if f.sharing.kept() {
@@ -99,6 +99,20 @@ func (a *app) races(args []string, f *racesFlags) error {
 		return a.searchShard(rows, f, store)
 	}
 	return a.search(rows, f, store)
+}
+
+// showSchedule prints one schedule, by its number or by its choices.
+func (a *app) showSchedule(r races.Row, f *racesFlags) (err error) {
+	var o *races.Outcome
+	if f.choices != "" {
+		o, err = races.ReplayChoices(r.Scenario, r.Variant, f.Options, f.choices, f.lines, a.out)
+	} else {
+		o, err = races.Replay(r.Scenario, r.Variant, f.Options, uint64(f.replay), f.lines, a.out)
+	}
+	if err == nil && o.Violation != nil {
+		err = fmt.Errorf("schedule %d has a violation: %s", o.N, o.Violation.Kind)
+	}
+	return fail(exitFailed, err)
 }
 
 // debugSchedule lets gdb look at one schedule, first where it goes wrong.
@@ -151,6 +165,10 @@ func (a *app) search(rows []races.Row, f *racesFlags, store *keeping.Store) erro
 		fmt.Fprintf(a.err, "%s/%s: %s, %.0f a second\n", r.Scenario.Name, r.Variant.Name, counted(t.Schedules, "schedule"),
 			float64(t.Schedules)/time.Since(start).Seconds())
 		violations += t.Violations
+		if len(t.Found) > 0 && f.story > 0 {
+			r.Told, err = races.Tell(r.Scenario, r.Variant, f.Options, &t.Found[0], f.story, a.minimizing(&r))
+			errs = append(errs, err)
+		}
 		done = append(done, r)
 	}
 	errs = append(errs, races.Report(a.out, f.Options, done))
@@ -158,4 +176,15 @@ func (a *app) search(rows []races.Row, f *racesFlags, store *keeping.Store) erro
 		errs = append(errs, fmt.Errorf("%s with violations", counted(violations, "schedule")))
 	}
 	return fail(exitFailed, errors.Join(errs...))
+}
+
+// minimizing says now and then how far a violation is minimized.
+func (a *app) minimizing(r *races.Row) func(left, choices int) {
+	last := time.Now()
+	return func(left, choices int) {
+		if time.Since(last) > 5*time.Second {
+			last = time.Now()
+			fmt.Fprintf(a.err, "%s/%s: minimizing, %s left, %s\n", r.Scenario.Name, r.Variant.Name, counted(uint64(left), "schedule"), counted(uint64(choices), "choice"))
+		}
+	}
 }

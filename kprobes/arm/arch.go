@@ -27,6 +27,8 @@ func Arch() *kprobes.Arch {
 		Classify:  classify,
 		Reserves:  reserves,
 		Atomic:    atomic,
+		Fetching: "ARM ARM, A3.5.4: but for a few instructions, one that another processor modifies is executed only behind a " +
+			"synchronization of context",
 	}
 }
 

@@ -31,6 +31,8 @@ func Arch() *kprobes.Arch {
 		Classify:   classify,
 		Reserves:   reserves,
 		Atomic:     atomic,
+		Fetching: "Power ISA Book II, 1.8: a processor sees a modified instruction for certain when the line was written back and " +
+			"invalidated, and it has synchronized its context since",
 	}
 }
 

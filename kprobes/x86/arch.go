@@ -36,6 +36,8 @@ func arch(mode int) *kprobes.Arch {
 		SystemCall: systemCall,
 		Classify:   func(code []byte, pc uint64) kprobes.Class { return classify(code, pc, mode) },
 		Atomic:     atomic,
+		Fetching: "Intel SDM vol. 3, 8.1.3: before a processor executes code that another one has modified, it executes a serializing " +
+			"instruction",
 	}
 }
 

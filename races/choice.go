@@ -1,0 +1,289 @@
+package races
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// spot is how far a CPU has come in a schedule: the instructions that it has executed, and the stores of Go functions behind
+// which it could have been preempted. Both only grow.
+type spot struct{ insns, yields uint64 }
+
+// reached reports whether a CPU that is at p has come to at.
+func (p spot) reached(at spot) bool { return p.insns >= at.insns && p.yields >= at.yields }
+
+// beyond reports whether a CPU that is at p has passed at.
+func (p spot) beyond(at spot) bool { return p.reached(at) && p != at }
+
+// A choice is one departure from the turns in which CPUs run by themselves (turns): at a spot of a CPU another one goes on,
+// or none does though its turn is over. Or the CPU's stores wait from there until another one has come to a spot.
+//
+// Spots count what one CPU has done and not all of them, so a choice keeps its meaning when another one is left out.
+type choice struct {
+	cpu   int
+	at    spot
+	to    int  // who goes on, or whose spot ends the wait
+	holds bool // stores wait
+	until spot // of CPU to
+	shown int  // stores that the others see then, 0 for all
+}
+
+// String is the form that parseStory reads: 1@300:0, or 1@300=2@41+3.
+func (c choice) String() string {
+	s := fmt.Sprintf("%d@%s", c.cpu, c.at)
+	if !c.holds {
+		return fmt.Sprintf("%s:%d", s, c.to)
+	}
+	s = fmt.Sprintf("%s=%d@%s", s, c.to, c.until)
+	if c.shown > 0 {
+		s += fmt.Sprintf("+%d", c.shown)
+	}
+	return s
+}
+
+// String leaves out that no store of Go came before.
+func (p spot) String() string {
+	if p.yields == 0 {
+		return fmt.Sprint(p.insns)
+	}
+	return fmt.Sprintf("%d.%d", p.insns, p.yields)
+}
+
+// A story is the choices of one schedule, in their order.
+type story []choice
+
+// String is "none" for turns alone.
+func (s story) String() string {
+	if len(s) == 0 {
+		return "none"
+	}
+	var all []string
+	for _, c := range s {
+		all = append(all, c.String())
+	}
+	return strings.Join(all, ",")
+}
+
+// parseStory reads what String writes.
+func parseStory(text string) (s story, err error) {
+	if text == "none" {
+		return nil, nil
+	}
+	for _, word := range strings.Split(text, ",") {
+		c, err := parseChoice(word)
+		if err != nil {
+			return nil, fmt.Errorf("choice %q: %w", word, err)
+		}
+		s = append(s, c)
+	}
+	return s, nil
+}
+
+// parseChoice wants the very text that the choice would be written as, so that nothing is read over.
+func parseChoice(word string) (c choice, err error) {
+	from, rest, switches := strings.Cut(word, ":")
+	if !switches {
+		from, rest, c.holds = strings.Cut(word, "=")
+	}
+	if c.cpu, c.at, err = parseSpot(from); err != nil {
+		return c, err
+	}
+	switch {
+	case c.holds:
+		rest, shown, _ := strings.Cut(rest, "+")
+		if c.to, c.until, err = parseSpot(rest); err == nil && shown != "" {
+			_, err = fmt.Sscan(shown, &c.shown)
+		}
+	case switches:
+		_, err = fmt.Sscan(rest, &c.to)
+	}
+	if err == nil && (c.String() != word || c.cpu < 0 || c.cpu >= maxCPUs || c.to < 0 || c.to >= maxCPUs || c.shown < 0) {
+		err = fmt.Errorf("write CPU@INSTRUCTIONS:CPU, or CPU@INSTRUCTIONS=CPU@INSTRUCTIONS for stores that wait")
+	}
+	return c, err
+}
+
+// parseSpot reads a CPU and its spot.
+func parseSpot(text string) (cpu int, p spot, err error) {
+	n := 2
+	if strings.Contains(text, ".") {
+		n = 3
+	}
+	got, _ := fmt.Sscanf(text, "%d@%d.%d", &cpu, &p.insns, &p.yields)
+	if got < n {
+		err = fmt.Errorf("%q is no CPU@INSTRUCTIONS", text)
+	}
+	return cpu, p, err
+}
+
+// turnLength is how many instructions a CPU executes by itself before the next one does. Kernels loop, so there must be an end.
+const turnLength = 1000
+
+// turns is how CPUs run by themselves: each until it sleeps, waits in a loop or has had its turn, and then the next one.
+type turns struct {
+	spots func(cpu int) spot
+	since uint64 // instructions of the CPU that runs when its turn began
+}
+
+// next is who goes on at a point.
+func (o *turns) next(p *point) int {
+	if p.stays() && !p.spin && o.spots(p.last).insns < o.since+turnLength {
+		return p.last
+	}
+	return after(p)
+}
+
+// tape has another policy decide, and keeps its choices.
+type tape struct {
+	chooser
+	turns
+	all    story
+	asked  spot            // of the CPU that runs, at the last point
+	clear  map[int]spot    // by CPU, at the last point at which none of its stores waited
+	waits  map[int]*choice // by CPU: its stores wait
+	lately int             // the CPU that ran last
+}
+
+func (x *tape) begin(n uint64) {
+	x.chooser.begin(n)
+	x.all, x.since, x.asked, x.lately = nil, 0, spot{}, -1
+	x.clear, x.waits = map[int]spot{}, map[int]*choice{}
+}
+
+func (x *tape) follows(spots func(cpu int) spot) { x.spots = spots }
+
+// next notes a choice where the policy departs from the turns of CPUs. A turn that is over between two points is over at the spot where
+// it had its length, as that is where a follower stops.
+func (x *tape) next(p *point) (cpu, steps int) {
+	at := spot{}
+	if p.last >= 0 {
+		at = x.spots(p.last)
+		if x.waits[p.last] == nil {
+			x.clear[p.last] = at
+		}
+	}
+	cpu, steps = x.chooser.next(p)
+	for over := x.since + turnLength; p.last >= 0 && at.insns > over; over += turnLength {
+		x.all = append(x.all, choice{cpu: p.last, at: spot{over, x.asked.yields}, to: p.last})
+		x.since = over
+	}
+	switch {
+	case cpu != x.turns.next(p):
+		x.all = append(x.all, choice{cpu: max(p.last, 0), at: at, to: cpu})
+		fallthrough
+	case cpu != p.last:
+		x.since = x.spots(cpu).insns
+	}
+	x.asked, x.lately = x.spots(cpu), cpu
+	return cpu, steps
+}
+
+// drain notes stores that wait from one point to another.
+func (x *tape) drain(cpu, held int) int {
+	n := x.chooser.drain(cpu, held)
+	if w := x.waits[cpu]; w != nil && n > 0 {
+		w.to, w.until = x.lately, x.spots(x.lately)
+		if n < held {
+			w.shown = n
+		}
+		x.all = append(x.all, *w)
+		x.waits[cpu] = nil
+	}
+	if n < held && x.waits[cpu] == nil {
+		x.waits[cpu] = &choice{cpu: cpu, at: x.clear[cpu], holds: true}
+	}
+	return n
+}
+
+// story returns all choices. Stores that wait at the end do so for the length of a turn.
+func (x *tape) story() story {
+	all := slices.Clone(x.all)
+	for cpu := range maxCPUs {
+		if w := x.waits[cpu]; w != nil {
+			w.to, w.until = cpu, spot{w.at.insns + turnLength, w.at.yields}
+			all = append(all, *w)
+		}
+	}
+	return all
+}
+
+// follower makes the choices of a story and no others.
+type follower struct {
+	turns
+	story
+	left        story // not made yet
+	preemptions int   // that were made: switches of a CPU that could go on and did not wait
+}
+
+func (x *follower) begin(uint64) {
+	x.left, x.since, x.preemptions = slices.Clone(x.story), 0, 0
+}
+
+func (x *follower) follows(spots func(cpu int) spot) { x.spots = spots }
+
+// next stops a CPU at the first spot at which something is chosen.
+func (x *follower) next(p *point) (cpu, steps int) {
+	by := x.turns.next(p)
+	if i := x.head(p.last, false); i >= 0 && p.last >= 0 && x.spots(p.last).reached(x.left[i].at) {
+		to := x.left[i].to
+		x.left = slices.Delete(x.left, i, i+1)
+		if slices.Contains(p.runnable, to) {
+			if p.stays() && !p.spin && to != p.last {
+				x.preemptions++
+			}
+			by = to
+			x.since = x.spots(by).insns
+		}
+	}
+	if by != p.last || x.spots(by).insns >= x.since+turnLength {
+		x.since = x.spots(by).insns
+	}
+	return by, x.steps(by)
+}
+
+// head is the next choice of a CPU, or -1: who goes on, or whether its stores wait.
+func (x *follower) head(cpu int, holds bool) int {
+	return slices.IndexFunc(x.left, func(c choice) bool { return c.cpu == cpu && c.holds == holds })
+}
+
+// steps is how far a CPU goes until a turn or a wait is over, or a choice is to be made.
+func (x *follower) steps(cpu int) int {
+	now := x.spots(cpu).insns
+	n := x.since + turnLength - now
+	near := func(at uint64) {
+		if at > now {
+			n = min(n, at-now)
+		}
+	}
+	if i := x.head(cpu, false); i >= 0 {
+		near(x.left[i].at.insns)
+	}
+	for i := range x.left {
+		c := &x.left[i]
+		if c.holds && c.cpu == cpu {
+			near(c.at.insns)
+		}
+		if c.holds && c.to == cpu {
+			near(c.until.insns)
+		}
+	}
+	return int(max(n, 1))
+}
+
+// drain has stores wait that do in the story. None waits longer than its CPU's turn lasts.
+func (x *follower) drain(cpu, held int) int {
+	i := x.head(cpu, true)
+	if i < 0 || !x.spots(cpu).beyond(x.left[i].at) {
+		return held
+	}
+	c := x.left[i]
+	if x.spots(c.to).reached(c.until) || x.spots(cpu).insns > c.at.insns+4*turnLength {
+		x.left = slices.Delete(x.left, i, i+1)
+		if c.shown > 0 {
+			return min(c.shown, held)
+		}
+		return held
+	}
+	return 0
+}

@@ -1,0 +1,79 @@
+package races
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/internal/require"
+)
+
+// TestViolationIsMinimized wants one missing step to need few preemptions, a report of at most forty lines that names what was
+// stored and the rule, and the same violation when the choices alone are given.
+func TestViolationIsMinimized(t *testing.T) {
+	s := require.Must(Load("optimize"))(t)
+	v := require.Must(s.Variant("breakpoint"))(t)
+	opt := Default()
+	opt.Schedules, opt.Mutant, opt.Enough = 400, "bp-skip-sync-2", 1
+	found := require.Must(Search(s, v, opt))(t).Found[0]
+	var told []*Told
+	for _, workers := range []int{1, 3} {
+		opt.Workers = workers
+		told = append(told, require.Must(Tell(s, v, opt, &found, 300, nil))(t))
+	}
+	x := told[0]
+	if x == nil || x.Choices != told[1].Choices || !slices.Equal(x.Lines, told[1].Lines) {
+		t.Fatalf("one worker tells\n%v\nthree tell\n%v", x, told[1])
+	}
+	if x.Preemptions > 2 || x.Violation.Kind != Unsynced || len(x.Lines) > 38 {
+		t.Errorf("%d preemptions of %s, in %d lines: %s", x.Preemptions, x.Choices, len(x.Lines), x.Violation)
+	}
+	text := strings.Join(x.Lines, "\n")
+	for _, want := range []string{"stores e9 over cc at work_frame+0x0", "protocol: ", "script: ", "broken: Intel SDM", "cpu 2 synchronized last"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	var b bytes.Buffer
+	o := require.Must(ReplayChoices(s, v, opt, x.Choices, 5, &b))(t)
+	if o.Violation == nil || *o.Violation != *x.Violation || !strings.Contains(b.String(), text) {
+		t.Errorf("replayed %v, want %v\n%s", o.Violation, x.Violation, b.String())
+	}
+	if o, err := ReplayChoices(s, v, opt, "none", 5, &b); err != nil || o.Violation != nil {
+		t.Errorf("without choices: %v, %v", o, err)
+	}
+}
+
+// TestTapesAreFollowed wants the choices that were written down to lead through the same schedule, mostly. Two points at one spot of
+// a CPU are one for a follower, so a minimizer asks whether a story shows its violation.
+func TestTapesAreFollowed(t *testing.T) {
+	s := require.Must(Load("optimize"))(t)
+	v := require.Must(s.Variant("breakpoint"))(t)
+	l := require.Must(newLab(s, v, ""))(t)
+	same := 0
+	for n := range uint64(8) {
+		x := &tape{chooser: newRandom(1)}
+		want := require.Must(l.run(x, n, 1))(t)
+		got := require.Must(l.run(&follower{story: x.story()}, 0, 1))(t)
+		if want[0].Steps == got[0].Steps && want[0].Hits == got[0].Hits {
+			same++
+		}
+	}
+	if same < 4 {
+		t.Errorf("%d of 8 schedules are the same by their choices", same)
+	}
+}
+
+func TestChoicesAreRead(t *testing.T) {
+	for _, text := range []string{"none", "1@300:0", "1@300.7:0,2@41=0@5.3,0@9=1@8+3"} {
+		if s, err := parseStory(text); err != nil || s.String() != text {
+			t.Errorf("%s became %s, %v", text, s, err)
+		}
+	}
+	for _, text := range []string{"", "1@300", "1@300:99", "1@300:-1", "1@300:0x", "1@300.0:1", "1@a:0", "1@300=2", "1@3:0,,2@3:1", "01@3:0", "1@3=0@4+0"} {
+		if s, err := parseStory(text); err == nil {
+			t.Errorf("%q is read as %s", text, s)
+		}
+	}
+}
