@@ -49,8 +49,8 @@ type run struct {
 	n        int
 }
 
-// maxRows is the length of a table, without what stands around it.
-const maxRows = 28
+// maxRows is the length of a table with the line that each CPU has below it, so that a report has forty lines at most.
+const maxRows = 32
 
 // attach prepares for a machine, before its first instruction.
 func (x *teller) attach(t *trial) {
@@ -181,7 +181,7 @@ func (x *teller) table() []string {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(x.value(b), x.value(a)), cmp.Compare(b, a))
 	})
-	order = order[:min(len(order), maxRows-1)]
+	order = order[:min(len(order), maxRows-1-x.t.m.CPUs())]
 	slices.Sort(order)
 	out := []string{x.line("step", func(i int) string { return fmt.Sprintf("cpu %d", i) })}
 	for _, i := range order {
