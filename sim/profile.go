@@ -48,7 +48,7 @@ func NewPhasedProfile(im *image.Image) *Profile {
 const userCode = 1<<47 - 1
 
 // Program has all code of user mode count for one function of a name. Programs without symbols would be a function an
-// instruction otherwise, with a stack of all jumps.
+// instruction otherwise, with a stack of all jumps. It is the bottom of each stack.
 func (p *Profile) Program(name string) { p.user = name }
 
 // Step implements cpus.Observer.
@@ -56,6 +56,7 @@ func (p *Profile) Step(s *cpus.Step) {
 	if s.User && p.user != "" {
 		own := *s
 		own.PC = userCode
+		p.stacks.frames = p.stacks.frames[:0] // nothing calls it, and another task was left behind
 		s = &own
 	}
 	c := p.stacks.step(s).at(s.PC)
