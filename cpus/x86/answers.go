@@ -29,9 +29,10 @@ var answerTables = []cpus.AnswerTable{
 type leaf [4]uint32
 
 // Features of leaf 1 and of leaf 80000001h (SDM vol. 2, CPUID, tables 3-10 and 3-11) that are modelled: FPU, DE,
-// PSE, TSC, MSR, PAE, CX8, APIC, SEP, PGE, CMOV, PAT, CLFSH, FXSR, SSE, SSE2; CMPXCHG16B; and SYSCALL, XD, LM, LAHF.
+// PSE, TSC, MSR, PAE, CX8, APIC, SEP, PGE, CMOV, PAT, CLFSH, MMX, FXSR, SSE, SSE2; CMPXCHG16B; and SYSCALL, XD, LM, LAHF.
 const (
 	featuresD    = 1<<0 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19 | 1<<24 | 1<<25 | 1<<26
+	featureMMX   = 1 << 23 // a description claims it
 	featuresC    = 1 << 13
 	extendedD    = 1<<11 | 1<<20 | 1<<29
 	extendedC    = 1 << 0
@@ -187,13 +188,13 @@ type featureColumn struct {
 func featureColumns() []featureColumn {
 	return []featureColumn{
 		{1, 2, featuresC, "ecx"},
-		{1, 3, featuresD, "edx"},
+		{1, 3, featuresD | featureMMX, "edx"},
 		{leafFeatures, 1, 0, "ebx"},
 		{leafFeatures, 2, 0, "ecx"},
 		{leafFeatures, 3, structuredD, "edx"},
 		{leafXSAVE, 0, 0, "eax"},
 		{leafExtended + 1, 2, extendedC, "ecx"},
-		{leafExtended + 1, 3, extendedD | featuresD, "edx"},
+		{leafExtended + 1, 3, extendedD | featuresD | featureMMX, "edx"},
 		{leafSizes, 1, sizesB, "ebx"},
 	}
 }

@@ -249,8 +249,8 @@ func (names inFormats) rows(to map[x86asm.Op]row, unary bool, f func(width uint)
 // floats lists the rows that floatRows makes.
 var floats = floatRows()
 
-// floatRows are SDM vol. 1, 5.5.1 and 5.6.1: what SSE and SSE2 compute with floating point. What goes through registers of
-// MMX is left out.
+// floatRows are SDM vol. 1, 5.5.1 and 5.6.1: what SSE and SSE2 compute with floating point. Conversions of registers
+// of MMX are left out.
 func floatRows() map[x86asm.Op]row {
 	rows := map[x86asm.Op]row{
 		x86asm.COMISS: compareToFlags(32, true), x86asm.UCOMISS: compareToFlags(32, false),

@@ -537,7 +537,7 @@ func bindInsertWord(d *decoder, _ *row) bool {
 	return ok && isReg && general
 }
 
-// vectors are the moves and the integer operations of SSE and SSE2.
+// vectors are the moves and the integer operations of MMX, SSE and SSE2.
 func vectors() map[x86asm.Op]row {
 	rows := map[x86asm.Op]row{
 		x86asm.MOVAPS: vectorMove(movement{n: 16, aligned: true}), x86asm.MOVAPD: vectorMove(movement{n: 16, aligned: true}),
@@ -560,5 +560,5 @@ func vectors() map[x86asm.Op]row {
 	for op, f := range shuffles {
 		rows[op] = vectorRow(f)
 	}
-	return rows
+	return withMMX(rows)
 }

@@ -129,9 +129,7 @@ func storeX87State(c *CPU, at uint64, wide, registers bool) {
 
 // reset is fninit.
 func (f *fpu) reset() {
-	for f.top() != 0 {
-		f.rotate(false)
-	}
+	f.clearTop()
 	f.control, f.status, f.tags, f.opcode, f.ip, f.dp = fcwReset, 0, 0, 0, 0, 0
 }
 
