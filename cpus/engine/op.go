@@ -45,9 +45,6 @@ type Insn[C, P any] struct {
 	next     uint64 // address of the instruction behind it
 }
 
-// Next returns the address of the instruction behind it.
-func (in *Insn[C, P]) Next() uint64 { return in.next }
-
 // timed is the part of a block that the cost models look at. What a passage by the memo looks at stands together, and
 // in a Block beside what leads to it: a kernel's working set of blocks is larger than the caches of the host.
 type timed struct {
