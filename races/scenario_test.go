@@ -178,7 +178,14 @@ func TestEveryMutantHasAScenario(t *testing.T) {
 			caught = append(caught, v.Catches...)
 		}
 	}
+	var listed []string
+	for _, m := range Mistakes() {
+		listed = append(listed, m.Name)
+	}
 	for _, m := range Mutants() {
+		if !slices.Contains(listed, m) {
+			t.Errorf("%s has no class", m)
+		}
 		if !slices.Contains(caught, m) {
 			t.Errorf("no scenario says that it catches %s", m)
 		}

@@ -25,6 +25,7 @@ type racesFlags struct {
 	gdb     string
 	choices string
 	story   int
+	mutants bool
 }
 
 func (a *app) racesCmd() *cobra.Command {
@@ -56,6 +57,7 @@ Exit code 1 says that there were violations, or that a scenario could not run.`,
 	fs.Int64Var(&f.replay, "replay", -1, "show schedule N of one variant, instruction by instruction")
 	fs.StringVar(&f.choices, "choices", "", "show the schedule of these choices of one variant, from the boot, instruction by instruction")
 	fs.IntVar(&f.story, "story", 1000, "schedules by which the first violation of a variant is minimized (0: none)")
+	fs.BoolVar(&f.mutants, "mutants", false, "make every mistake that the scenarios say they catch, and print what caught it")
 	fs.IntVar(&f.lines, "lines", 200, "replay: show the last N lines (0: all)")
 	out := fs.StringP("out", "o", "out", "with --shard: directory that keeps what was found")
 	f.sharing = a.shardFlag(c, out)
@@ -82,6 +84,9 @@ func (a *app) races(args []string, f *racesFlags) error {
 	}
 	if err != nil {
 		return fail(exitUsage, err)
+	}
+	if f.mutants {
+		return a.tryMutants(rows, f)
 	}
 	if f.gdb != "" {
 		return a.debugSchedule(rows[0], f)
@@ -187,4 +192,29 @@ func (a *app) minimizing(r *races.Row) func(left, choices int) {
 			fmt.Fprintf(a.err, "%s/%s: minimizing, %s left, %s\n", r.Scenario.Name, r.Variant.Name, counted(uint64(left), "schedule"), counted(uint64(choices), "choice"))
 		}
 	}
+}
+
+// tryMutants makes mistakes, and fails when one is not caught. Seconds are said on the error stream, as they differ between hosts.
+func (a *app) tryMutants(rows []races.Row, f *racesFlags) error {
+	var all []*races.Scenario
+	for _, r := range rows {
+		if len(all) == 0 || all[len(all)-1] != r.Scenario {
+			all = append(all, r.Scenario)
+		}
+	}
+	var caught []races.Caught
+	missed, start := uint64(0), time.Now()
+	err := races.TryMutants(all, f.Options, func(x races.Caught) {
+		caught = append(caught, x)
+		if x.By == "" {
+			missed++
+		}
+		fmt.Fprintf(a.err, "%s: %s, %.1f s\n", x.Name, counted(x.Schedules, "schedule"), time.Since(start).Seconds())
+		start = time.Now()
+	})
+	err = errors.Join(err, races.ReportMutants(a.out, caught))
+	if missed > 0 {
+		err = errors.Join(err, fmt.Errorf("%s not caught", counted(missed, "mutant")))
+	}
+	return fail(exitFailed, err)
 }
