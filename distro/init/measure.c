@@ -340,6 +340,7 @@ void _start(void)
 #ifdef WORK
 	mount("devtmpfs", "/dev");
 	call(MKDIR, (long)"/tmp", 0777, 0);
+	give_randomness();
 #endif
 	file = call(OPEN, (long)"/init", O_RDONLY, 0);
 	touch(orders, sizeof(orders));

@@ -30,6 +30,9 @@ func experimentsOn(t *testing.T, isa, machine string) {
 	for _, name := range []string{"linux-probes", "linux-probes-i386", "linux-attach"} {
 		refused[name] = "kind linux boots a packaged kernel"
 	}
+	for _, name := range []string{"linux-workload", "linux-workload-server", "linux-workload-sqlite"} {
+		refused[name] = "kind linux-workload boots a packaged kernel"
+	}
 	if isa != "arm" { // the published loop around instructions of ARM
 		for name, what := range map[string]string{
 			"overhead-tc2-a7": "bench_nop", "overhead-tc2-a15": "bench_nop",
