@@ -12,7 +12,7 @@ RACEFEW   := ./distro/measuring ./cpus/x86 ./cpus/ppc64 ./cpus/arm ./workloads .
 RACETESTS := ^(TestWorkloads|TestDecodesInParallel|TestModulesCompile|TestWritersTakeTurns|TestCall|TestStruckCodeOfTheHost)$$
 BENCHTIME ?= 2s
 # Schedules of each scenario in a search for races. make races SCHEDULES=20000 searches for half an hour.
-SCHEDULES ?= 600
+SCHEDULES ?= 400
 # Schedules of each variant of a search for races that the paper tells of.
 PAPER     ?= 20
 FAULTS    ?= 1000
