@@ -1,7 +1,5 @@
 package mmu
 
-import "encoding/binary"
-
 // StoreBuffer holds stores of one CPU that the others do not see yet, the oldest first, as total store order has it.
 // One CPU executes at a time where there are such buffers. So what a CPU sees of memory is memory itself: its stores are put
 // there when its turn begins, and taken back when it ends. A load of its own finds the youngest of them.
@@ -17,13 +15,13 @@ type StoreBuffer struct {
 type heldStore struct {
 	pa       uint64
 	n        int
-	old, now [8]byte
+	old, now uint64
 }
 
 // NewStoreBuffer makes a buffer that holds so many stores at most. Stores into ranges of code do not wait, nor do those before
 // them: what other CPUs may have fetched of code is for those who change it to say.
 func NewStoreBuffer(mem *Memory, room int, code [][2]uint64) *StoreBuffer {
-	return &StoreBuffer{mem: mem, room: room, code: code}
+	return &StoreBuffer{mem: mem, room: room, code: code, held: make([]heldStore, 0, room)}
 }
 
 // Held is the number of stores that other CPUs do not see.
@@ -34,10 +32,7 @@ func (b *StoreBuffer) Store(pa, v uint64, n int) {
 	if len(b.held) == b.room {
 		b.Drain(1)
 	}
-	s := heldStore{pa: pa, n: n}
-	binary.LittleEndian.PutUint64(s.now[:], v)
-	b.put(&s)
-	b.held = append(b.held, s)
+	b.held = append(b.held, heldStore{pa: pa, n: n, old: b.mem.swap(pa, v, n), now: v})
 	for _, at := range b.code {
 		if pa-at[0] < at[1]-at[0] {
 			b.DrainAll()
@@ -45,16 +40,11 @@ func (b *StoreBuffer) Store(pa, v uint64, n int) {
 	}
 }
 
-// put stores into memory and keeps what was there.
-func (b *StoreBuffer) put(s *heldStore) {
-	copy(s.old[:s.n], b.mem.Bytes(s.pa, s.n))
-	b.mem.Write(s.pa, s.now[:s.n])
-}
-
 // Show begins a turn of the CPU.
 func (b *StoreBuffer) Show() {
 	for i := range b.held {
-		b.put(&b.held[i])
+		s := &b.held[i]
+		s.old = b.mem.swap(s.pa, s.now, s.n)
 	}
 	b.shown = true
 }
@@ -62,23 +52,20 @@ func (b *StoreBuffer) Show() {
 // Hide ends it.
 func (b *StoreBuffer) Hide() {
 	for i := len(b.held) - 1; i >= 0; i-- {
-		b.mem.Write(b.held[i].pa, b.held[i].old[:b.held[i].n])
+		b.mem.swap(b.held[i].pa, b.held[i].old, b.held[i].n)
 	}
 	b.shown = false
 }
 
-// Drain lets all CPUs see the oldest n stores, or all that there are.
+// Drain lets all CPUs see the oldest n stores, or all that there are. The rest moves down: nothing is allocated for a store.
 func (b *StoreBuffer) Drain(n int) {
 	n = min(n, len(b.held))
-	for i := range b.held[:n] {
-		if !b.shown {
-			b.put(&b.held[i])
+	if !b.shown {
+		for i := range b.held[:n] {
+			b.mem.swap(b.held[i].pa, b.held[i].now, b.held[i].n)
 		}
 	}
-	b.held = b.held[n:]
-	if len(b.held) == 0 {
-		b.held = nil
-	}
+	b.held = b.held[:copy(b.held, b.held[n:])]
 }
 
 // DrainAll lets all CPUs see every store.

@@ -81,6 +81,24 @@ func (m *Memory) Write(pa uint64, b []byte) {
 	if m.write != nil {
 		m.write(pa, n)
 	}
+	m.dropLines(pa, n)
+}
+
+// swap is Write of the low n bytes of v, the least significant first, and returns what was there. All of it is RAM. A store
+// buffer makes several for each turn of a CPU.
+func (m *Memory) swap(pa, v uint64, n int) (old uint64) {
+	b := m.ram[pa : pa+uint64(n)]
+	old = encoding.Uint(binary.LittleEndian, b)
+	encoding.PutUint(binary.LittleEndian, b, v)
+	if m.write != nil {
+		m.write(pa, n)
+	}
+	m.dropLines(pa, n)
+	return old
+}
+
+// dropLines tells of code in lines that were written.
+func (m *Memory) dropLines(pa uint64, n int) {
 	for line := pa >> GranuleShift; line <= (pa+uint64(n)-1)>>GranuleShift; line++ {
 		if m.HasCode(line) {
 			m.DropCode(line << GranuleShift)

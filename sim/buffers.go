@@ -31,16 +31,21 @@ func (m *Machine) bufferStores() error {
 	return nil
 }
 
-// showStores makes memory what a CPU sees, for its turn; hideStores makes it what all see.
+// showStores makes memory what a CPU sees, for its turn. It stays so until hideStores, as the next turn is often its own.
 func (m *Machine) showStores(cpu int) {
-	if m.buffers != nil {
-		m.buffers[cpu].Show()
+	if m.buffers == nil || m.shown == m.buffers[cpu] {
+		return
 	}
+	m.hideStores()
+	m.shown = m.buffers[cpu]
+	m.shown.Show()
 }
 
-func (m *Machine) hideStores(cpu int) {
-	if m.buffers != nil {
-		m.buffers[cpu].Hide()
+// hideStores makes memory what all CPUs see.
+func (m *Machine) hideStores() {
+	if m.shown != nil {
+		m.shown.Hide()
+		m.shown = nil
 	}
 }
 
@@ -53,16 +58,27 @@ func (m *Machine) drain(cpu int) {
 
 // drainAll does so for every CPU.
 func (m *Machine) drainAll() {
+	m.hideStores()
 	for i := range m.buffers {
 		m.drain(i)
 	}
 }
 
-// drainSome lets all CPUs see the stores that the search chooses.
+// drainSome lets all CPUs see the stores that the search chooses. A store of one CPU goes under those that another one sees already,
+// so these are taken back first.
 func (m *Machine) drainSome() {
 	for i, b := range m.buffers {
-		if n := b.Held(); n > 0 {
-			b.Drain(m.cfg.Buffers.Choose(i, n))
+		held := b.Held()
+		if held == 0 {
+			continue
 		}
+		n := m.cfg.Buffers.Choose(i, held)
+		if n == 0 {
+			continue
+		}
+		if b != m.shown {
+			m.hideStores()
+		}
+		b.Drain(n)
 	}
 }

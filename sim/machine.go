@@ -82,6 +82,7 @@ type Machine struct {
 	allocations int
 	schedule
 	buffers  []*mmu.StoreBuffer // by CPU; none without Config.Buffers
+	shown    *mmu.StoreBuffer   // of the CPU whose stores stand in memory before all see them, or nil
 	watchers []func(Event)
 	marked   func(cpu int, n uint64) // nil for nobody
 }

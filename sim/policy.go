@@ -24,6 +24,7 @@ func (m *Machine) chosenTurn() {
 	t, due := m.events.Next()
 	switch {
 	case due && (t <= m.now || len(m.choice) == 0):
+		m.hideStores()
 		m.happen(max(t, m.now))
 		return
 	case len(m.choice) == 0:
@@ -42,7 +43,6 @@ func (m *Machine) chosenTurn() {
 	}
 	m.showStores(i)
 	m.drive(i, steps)
-	m.hideStores(i)
 }
 
 // choose lists the running CPUs. It does so only when one of them has slept or woken since, as a

@@ -97,6 +97,7 @@ func (m *Machine) Run() error {
 			m.timedTurn()
 		}
 	}
+	m.hideStores()
 	m.catchUp(m.now)
 	return m.err
 }
