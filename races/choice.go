@@ -257,6 +257,9 @@ func (x *follower) steps(cpu int) int {
 		}
 	}
 	if i := x.head(cpu, false); i >= 0 {
+		if x.spots(cpu).reached(x.left[i].at) {
+			return 1 // its turn was an interrupt, which is no instruction
+		}
 		near(x.left[i].at.insns)
 	}
 	for i := range x.left {

@@ -214,7 +214,7 @@ const nearby = 4
 // neighbours tries every story with a choice less in which another one stands nearby, until there is none.
 func (m *minimizer) neighbours(best *shown, end int) (*shown, error) {
 	for m.left > end {
-		s, err := m.first(m.fewer(best.story), end)
+		s, err := m.first(m.oneLess(best.story), end)
 		switch {
 		case err != nil:
 			return nil, err
@@ -227,7 +227,8 @@ func (m *minimizer) neighbours(best *shown, end int) (*shown, error) {
 	return best, nil
 }
 
-func (m *minimizer) fewer(s story) iter.Seq[story] {
+// oneLess yields each story without one of the choices, with another one moved to a spot and a CPU nearby.
+func (m *minimizer) oneLess(s story) iter.Seq[story] {
 	return func(yield func(story) bool) {
 		for gone := range s {
 			rest := slices.Delete(slices.Clone(s), gone, gone+1)

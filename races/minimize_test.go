@@ -45,8 +45,8 @@ func TestViolationIsMinimized(t *testing.T) {
 	}
 }
 
-// TestTapesAreFollowed wants the choices that were written down to lead through the same schedule, mostly. Two points at one spot of
-// a CPU are one for a follower, so a minimizer asks whether a story shows its violation.
+// TestTapesAreFollowed wants the choices that were written down to lead through the same schedule. Where a tape misses when a store
+// is seen, they do not, so a minimizer asks whether a story shows its violation.
 func TestTapesAreFollowed(t *testing.T) {
 	s := require.Must(Load("optimize"))(t)
 	v := require.Must(s.Variant("breakpoint"))(t)
@@ -60,7 +60,7 @@ func TestTapesAreFollowed(t *testing.T) {
 			same++
 		}
 	}
-	if same < 4 {
+	if same < 7 {
 		t.Errorf("%d of 8 schedules are the same by their choices", same)
 	}
 }

@@ -154,14 +154,8 @@ func patchWords(name string) string {
 
 // place names an address: its function, or the slot or detour buffer.
 func (x *teller) place(pc uint64) string {
-	for i := range x.t.checker.pools {
-		p := &x.t.checker.pools[i]
-		if at, ok := p.find(pc); ok || at > 0 && (x.t.checker.code.at(pc) == slotCode+class(i)) {
-			if !ok {
-				at--
-			}
-			return fmt.Sprintf("%s %#x+%#x", []string{"slot", "detour"}[i], p.slots[at].start, pc-p.slots[at].start)
-		}
+	if what, start, ok := x.slotOf(pc); ok {
+		return fmt.Sprintf("%s %#x+%#x", what, start, pc-start)
 	}
 	return x.t.m.Image().SymbolText(pc)
 }
@@ -211,8 +205,8 @@ func (x *teller) weigh(v *Violation) {
 	from, to := v.PC, v.PC
 	if t := x.t.checker.textAt(v.PC); t != nil {
 		from, to = v.PC-t.reach()+1, v.PC+t.reach()
-	} else if p, ok := x.slotOf(v.PC); ok {
-		from, to = p, p+1
+	} else if _, start, ok := x.slotOf(v.PC); ok {
+		from, to = start, start+1
 	}
 	for i := range x.rows {
 		if r := &x.rows[i]; r.weight == helping && r.addr[0] < to && from < r.addr[1] {
@@ -222,17 +216,17 @@ func (x *teller) weigh(v *Violation) {
 }
 
 // slotOf finds the slot or detour buffer that an address lies in.
-func (x *teller) slotOf(pc uint64) (uint64, bool) {
+func (x *teller) slotOf(pc uint64) (what string, start uint64, ok bool) {
 	for i := range x.t.checker.pools {
 		p := &x.t.checker.pools[i]
 		if at, ok := p.find(pc); x.t.checker.code.at(pc) == slotCode+class(i) && (ok || at > 0) {
 			if !ok {
 				at--
 			}
-			return p.slots[at].start, true
+			return []string{"slot", "detour"}[i], p.slots[at].start, true
 		}
 	}
-	return 0, false
+	return "", 0, false
 }
 
 // tableWidth is the width that all columns of CPUs share.

@@ -184,7 +184,8 @@ func (x *stepComparison) compare(name string, code []byte, from *stepState) {
 }
 
 // lacksForm reports an instruction that has a row: the model knows it, though not in the form that was drawn. Registers
-// of MMX in conversions and masked moves, most of x87, branches of 32-bit mode to addresses of 16 bits and clflushopt are lacking on purpose.
+// of MMX in conversions and masked moves, most of x87, branches of 32-bit mode to addresses of 16 bits and clflushopt are
+// lacking on purpose.
 func lacksForm(x x86asm.Inst, known bool) bool {
 	r, has := rows[x.Op]
 	if x.Mode == 32 && x.DataSize == 16 && plainEnd(r.class) || x.Op == x86asm.CLFLUSH {

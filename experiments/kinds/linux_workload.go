@@ -163,6 +163,9 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, w
 	if err := out.Err(); err != nil {
 		return nil, err
 	}
+	if out.Cut {
+		return nil, fmt.Errorf("the command has printed more than the %d bytes that are compared: have it write to a file of the root", len(out.Output))
+	}
 	for i := range out.CPUs {
 		if c := &out.CPUs[i].Counters; c.Unmodelled > 0 {
 			return nil, fmt.Errorf("%d instructions were not modelled, the last %s", c.Unmodelled, c.LastUnknown)

@@ -96,7 +96,7 @@ func (l *Loader) addRoot(tree rootfs.Tree, base, name string) error {
 // mostFolder bounds the bytes of a folder's files.
 const mostFolder = 1 << 30
 
-// addFolder adds the files of a folder, in the order of their names.
+// addFolder adds the files of a folder, in the order of their names. It reads all of them, so the root of a running system is none.
 func addFolder(tree rootfs.Tree, dir string) error {
 	size := int64(0)
 	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
@@ -112,7 +112,7 @@ func addFolder(tree rootfs.Tree, dir string) error {
 			return err
 		}
 		if size += info.Size(); size > mostFolder {
-			return fmt.Errorf("more than %d bytes: say by `only` which files are needed", mostFolder)
+			return fmt.Errorf("has more than %d bytes: make a folder or an archive of what the program needs", mostFolder)
 		}
 		f := distro.File{Name: filepath.ToSlash(name), Mode: uint32(info.Mode().Perm())}
 		switch kind := info.Mode() & fs.ModeType; kind {
