@@ -96,6 +96,31 @@ func TestStopMachine(t *testing.T) {
 	})
 }
 
+// TestStopperWakesAtOnce: the last stopper interrupts the caller's idle CPU before it sleeps itself, as every wake-up does.
+// One of three may end on the caller's own CPU.
+func TestStopperWakesAtOnce(t *testing.T) {
+	eachSize(t, []int{2, 4}, func(t *testing.T, name string, cpus int) {
+		b := run(t, name, Options{CPUs: cpus}, func(b *board) {
+			b.events = nil
+			for range 3 {
+				b.do(b.k.StopMachine(b, func(Caller) error { return nil }))
+			}
+		})
+		on, sent := make([]string, cpus), 0
+		for _, e := range b.events {
+			switch {
+			case e.Kind == EventTask:
+				on[e.CPU] = e.Name
+			case e.Kind == sim.EventIPISend && strings.HasPrefix(on[e.CPU], "migration/"):
+				sent++
+			}
+		}
+		if sent < 2 {
+			t.Errorf("stoppers sent %d interrupts in three stops", sent)
+		}
+	})
+}
+
 // oneNumber reports whether all interrupts between CPUs have one number, what they ask for being in memory.
 func (b *board) oneNumber() bool { return b.m.Image().Machine == elf.EM_PPC64 }
 
