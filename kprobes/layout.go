@@ -16,7 +16,6 @@ type kprobeLayout struct {
 	pre, post, fault, brk       image.Field // handlers
 	flags                       image.Field
 	arch                        []image.Field // Arch.Members, in their order
-	learned                     image.Field   // Arch.Learned, if there is one
 }
 
 // retLayout is where things are in struct kretprobe and struct kretprobe_instance.
@@ -94,9 +93,6 @@ func newLayout(im *image.Image, arch *Arch, jump *Optimizer, e era) (*layout, er
 		}
 		*s.size = size
 	}
-	if i := slices.Index(arch.Members, arch.Learned); i >= 0 {
-		l.p.learned = l.p.arch[i]
-	}
 	if l.o.size == 0 {
 		l.o.size, l.o.kp = l.p.size, image.Field{Size: int(l.p.size)}
 	}
@@ -156,9 +152,6 @@ func (l *layout) structures(arch *Arch) []structure {
 
 // archMembers adds those that the architecture has in struct kprobe.
 func (p *kprobeLayout) archMembers(arch *Arch, parts image.Parts) image.Parts {
-	if arch.Learned != "" {
-		parts[arch.Learned] = &p.learned
-	}
 	p.arch = make([]image.Field, len(arch.Members))
 	for i, path := range arch.Members {
 		parts[path] = &p.arch[i]

@@ -53,6 +53,12 @@ func TestOrderOfAnOptimization(t *testing.T) {
 			if log.err != nil {
 				t.Errorf("%s: %v", protocol, log.err)
 			}
+			log.on, log.events = true, nil
+			q := value(w.k.Add(w.Call, Spec{Symbol: "bench_target", Post: "post_empty"}))(w)
+			if slices.Contains(log.events, "grace-begin sched") || w.state(p).Mode == Optimized {
+				t.Errorf("%s: a probe with a post handler comes by %q", protocol, log.events)
+			}
+			w.remove(q)
 			w.remove(p)
 		})
 	}

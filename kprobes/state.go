@@ -2,6 +2,7 @@ package kprobes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kprobesim/image"
@@ -70,7 +71,8 @@ func (k *Kprobes) mode(s *site, p uint64) Mode {
 // learned reports whether the hits so far have found a quicker way. Behind a jump back nothing is left
 // to call a post handler.
 func (k *Kprobes) learned(s *site) bool {
-	return k.arch.Learned != "" && k.m.Load(s.head, k.l.p.learned) == 1 &&
+	i := slices.Index(k.arch.Members, k.arch.Learned)
+	return i >= 0 && k.m.Load(s.head, k.l.p.arch[i]) == 1 &&
 		(k.arch.Then != Boosted || k.m.Load(s.head, k.l.p.post) == 0)
 }
 
