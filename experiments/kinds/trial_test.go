@@ -1,0 +1,28 @@
+package kinds
+
+import (
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/planning"
+	"kprobesim/internal/require"
+)
+
+// TestPlain takes the time of functions without their module off, passes those by that cannot be called, and names one
+// that fails.
+func TestPlain(t *testing.T) {
+	pt, err := planning.NewLoader().Trial("x86_64-2010", "")
+	require.NoError(t, err)
+	probes := []string{"kprobe"}
+	out := &Tried{Rows: []TriedRow{
+		{Function: "nothing", Probes: probes, Why: "it does not exist"}, {Function: "work_checksum", Probes: probes, Calls: 20},
+	}}
+	require.NoError(t, boot(pt, nil, func(s *session) error { return s.plain(out) }))
+	if out.Rows[0].Over != 0 || out.Rows[1].Over >= 0 {
+		t.Errorf("%+v", out.Rows)
+	}
+	out.Rows[0].Why = ""
+	if err := boot(pt, nil, func(s *session) error { return s.plain(out) }); err == nil || !strings.Contains(err.Error(), "nothing without the module") {
+		t.Error(err)
+	}
+}
