@@ -170,7 +170,12 @@ func TestLineSize(t *testing.T) {
 				t.Errorf("lines of %d bytes: a load at offset %d misses %d lines, want %d", line, at, got, want)
 			}
 		}
-		c := newToy(t, cfg, 1<<20, 0x1000, append(make([][4]byte, 63), [4]byte{toyHalt})...)
+		c := newToy(t, cfg, 1<<20, 0x1000, [4]byte{toyLoad, 1, 20, 0}, [4]byte{toyLoad, 2, 21, 0}, [4]byte{toyHalt})
+		c.R[20], c.R[21] = 4*line, line
+		if c.Run(soon); c.Counts.L1DMisses != 2 {
+			t.Errorf("lines of %d bytes: loads of two lines, of which one is the second of memory, miss %d", line, c.Counts.L1DMisses)
+		}
+		c = newToy(t, cfg, 1<<20, 0x1000, append(make([][4]byte, 63), [4]byte{toyHalt})...)
 		c.Run(soon)
 		if got := c.Counts.L1IMisses; got != 256/line {
 			t.Errorf("lines of %d bytes: 256 bytes of code miss %d lines", line, got)
