@@ -1,5 +1,7 @@
 package kprobes
 
+import "slices"
+
 // Mutants are kernels with one step of a protocol left out. They exist for the search for races,
 // which has to notice each of them; nothing else sets Options.Mutant.
 const (
@@ -108,40 +110,23 @@ func entered(mutant string) string {
 	return "return_probe_entered"
 }
 
-// omitted are the steps behind a store into code that are left out, one bit for each.
+// omitted are the steps behind a store into code that are left out.
 func omitted(mutant string) uint64 {
-	switch mutant {
-	case MutantSkipClean:
-		return 1
-	case MutantSkipInvalidate:
-		return 2
-	case MutantSkipRefetch:
-		return 4
-	}
-	return 0
+	return bit(mutant, MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch)
 }
 
-// What the guest's text_poke_unsynced says is left out: synchronizations behind breakpoints, and the wait at the end of
-// a batch.
-const (
-	firstSync = 1 << iota
-	secondSync
-	thirdSync
-	batchWait
-	allSyncs = firstSync | secondSync | thirdSync
-)
+// allSyncs are the bits of all synchronizations.
+const allSyncs = 1<<3 - 1
 
-// unsynced says what a mutant leaves out.
+// unsynced says which synchronizations behind breakpoints a mutant leaves out, or the wait at the end of a batch.
 func unsynced(mutant string) uint64 {
-	switch mutant {
-	case MutantSkipSync1:
-		return firstSync
-	case MutantSkipSync2:
-		return secondSync
-	case MutantSkipSync3:
-		return thirdSync
-	case MutantNoWait:
-		return batchWait
+	return bit(mutant, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait)
+}
+
+// bit is what the guest is told of the step that a mutant leaves out: a bit for each step, in their order.
+func bit(mutant string, steps ...string) uint64 {
+	if i := slices.Index(steps, mutant); i >= 0 {
+		return 1 << i
 	}
 	return 0
 }

@@ -2,11 +2,14 @@ package kprobes
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -136,6 +139,22 @@ func holdStacksAreRead(t *testing.T, image string) {
 		if stopped := g.passes == 1; stopped != (quiesce == QuiesceStacks) {
 			t.Errorf("%s: the machine was stopped %d times", quiesce, g.passes)
 		}
+	}
+}
+
+// TestStepsLeftOut wants the bits of omitted steps to be those that the guest looks at.
+func TestStepsLeftOut(t *testing.T) {
+	for _, family := range []string{"ppc64", "arm"} {
+		text := require.Must(os.ReadFile("../workloads/kernel/arch/" + family + "/text.c"))(t)
+		for _, m := range []string{MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch} {
+			step := strings.ToUpper(strings.TrimPrefix(m, "skip-"))
+			if line := fmt.Sprintf("#define OMIT_%s\t%d\n", step, omitted(m)); !strings.Contains(string(text), line) {
+				t.Errorf("%s has no line %q", family, line)
+			}
+		}
+	}
+	if omitted("") != 0 {
+		t.Error("a kernel without a mistake leaves something out")
 	}
 }
 
