@@ -23,7 +23,7 @@ func TestRenewRefuses(t *testing.T) {
 		"prefetched lines": func(c *toy) { c.prefetcher.last = len(c.prefetcher.inFlight) },
 		"strides":          func(c *toy) { c.prefetcher.strides = make([]stride, 3) },
 		"caches":           func(c *toy) { c.l1d.Recent = nil },
-		"":                 func(*toy) {},
+		"":                 func(c *toy) { c.predictor.depth = len(c.predictor.returns) },
 	} {
 		cfg := toyConfig(cpus.Window, 64)
 		cfg.Prefetch = cpus.Prefetch{InFlight: 8, Stride: cpus.Stride{Entries: 4, Most: 64}}
