@@ -153,6 +153,11 @@ func TestExplainEveryVerified(t *testing.T) {
 	q := &inquiry{sites: sites, replies: make([]reply, len(sites)), asked: 2, differ: 1}
 	q.replies[0] = reply{asked: true, agrees: true}
 	q.replies[1] = reply{Answer: probing.Answer{Errno: 22}, asked: true}
+	said := ""
+	q.say = func(format string, more ...any) { said = fmt.Sprintf(format, more...) }
+	if q.progress(0); !strings.HasSuffix(said, " 2 of 8 places, and for 1 otherwise than the rules") {
+		t.Error(said)
+	}
 	for format, wants := range map[string][]string{
 		"text": {"    the kernel says otherwise: error 22\n", "2 places, the kernel agrees on 1; it was not asked for 6 others\n"},
 		"json": {"\"kernel\": {\n      \"errno\": 22,"},

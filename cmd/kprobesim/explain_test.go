@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
 
@@ -30,5 +34,16 @@ func TestExplainJSON(t *testing.T) {
 	}
 	if len(all) == 2 && (all[1].Probe || all[1].Rule != "inside-ftrace-call" || all[1].Kernel.Errno != 84) {
 		t.Errorf("inside of the call: %+v", all[1])
+	}
+}
+
+// TestExplainFails refuses a file of answers that is none, when a packaged kernel was booted.
+func TestExplainFails(t *testing.T) {
+	kernel := hosttools.Kernels(t, "vmlinuz-*-amd64", "a packaged kernel's answers that cannot be read")[0]
+	file := filepath.Join(t.TempDir(), "answers")
+	require.NoError(t, os.WriteFile(file, []byte("none"), 0o666))
+	var out, said bytes.Buffer
+	if code := run([]string{"explain", "--kernel", kernel, "--all", "--verify", "--answers", file}, &out, &said); code != exitFailed || !strings.Contains(said.String(), file) {
+		t.Errorf("exit code %d\n%s", code, said.String())
 	}
 }

@@ -289,6 +289,7 @@ func TestTimeLeft(t *testing.T) {
 		{"two workers", with(bare("", "y", 1), bare("", "y", 1)), nil, 0, 2, 100 * time.Second},
 		{"one of two workers has more", with(), running{big: 10 * time.Second, quick: 0}, 0, 2, 390 * time.Second},
 		{"longer than expected", with(), running{quick: 10 * time.Minute}, 0, 1, 10 * time.Minute},
+		{"known from before", forecastOf(with().costs), running{slow: 0}, 0, 1, 100 * time.Second},
 		{"nothing is measured", forecastOf(nil), running{quick: time.Minute}, 3, 1, 0},
 	} {
 		if got := x.f.left(x.running, x.unknown, x.workers); got.Round(time.Millisecond) != x.want {
