@@ -123,7 +123,7 @@ func unsynced(mutant string) uint64 {
 	return bit(mutant, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait)
 }
 
-// bit is what the guest is told of the step that a mutant leaves out: a bit for each step, in their order.
+// bit returns the bit of the step that a mutant leaves out. The guest numbers the steps in their order.
 func bit(mutant string, steps ...string) uint64 {
 	if i := slices.Index(steps, mutant); i >= 0 {
 		return 1 << i

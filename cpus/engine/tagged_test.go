@@ -115,3 +115,18 @@ func TestFoldedHistories(t *testing.T) {
 		}
 	}
 }
+
+// TestUsefulEntriesAge: where all entries that a branch may have are of use, none is taken, and each becomes less useful.
+func TestUsefulEntriesAge(t *testing.T) {
+	const pc = 0x40
+	g := newTagged(cpus.TaggedTables{Tables: 3, Bits: 4, TagBits: 8, Shortest: 4, Longest: 16})
+	for i := range g.entries {
+		g.entries[i].useful = 1
+	}
+	g.allocate(0, pc, true)
+	for i := range g.lengths {
+		if e, _ := g.entry(i, pc); e.useful != 0 || e.tag != 0 {
+			t.Errorf("table %d: %+v", i, *e)
+		}
+	}
+}

@@ -135,8 +135,8 @@ func targetOf(p *schema.Point) string {
 	return p.Workload.Target
 }
 
-// order completes the order of a loop by the probe of a point, and says where it stands; nil without a probe, and for a
-// module of the user's.
+// order completes the order of a loop by the probe of a point, and says where it stands; nil without a probe, for a
+// watchpoint that the kernel counts, and for a module of the user's.
 func (b *bench) order(p *schema.Point) (o measuring.Order, s *site, err error) {
 	o = loopOf(p)
 	switch l := p.Probe.Linux; {
@@ -148,7 +148,7 @@ func (b *bench) order(p *schema.Point) (o measuring.Order, s *site, err error) {
 	case l.What == schema.LinuxWatch:
 		if s, err = b.watched(p); err == nil && l.Handler != schema.LinuxEmpty {
 			o.Watchpoint = &measuring.Watchpoint{Addr: s.addr, Access: measuring.Write}
-			return o, s, nil
+			return o, nil, nil // its hits are its debug exceptions: there is nothing to compare
 		}
 	case l.Attached():
 		return b.attachment(p, o)

@@ -63,6 +63,16 @@ func TestSiteVerify(t *testing.T) {
 	}
 }
 
+// TestListed counts hits by the kernel's list, once an address, and hits of return probes apart.
+func TestListed(t *testing.T) {
+	s := &stretch{Region: &measuring.Region{Planted: []uint64{5}, List: []measuring.Listed{
+		{Addr: 1, Kind: "k"}, {Addr: 2, Kind: "r"}, {Addr: 2, Kind: "k"}, {Addr: 3, Kind: "r"}, {Addr: 4, Kind: "r", Disabled: true},
+	}}}
+	if hits, entered := s.listed(arrivals{1: 1, 2: 10, 3: 100, 4: 1000, 5: 10000, 6: 100000}); hits != 10111 || entered != 110 {
+		t.Errorf("%d hits, %d of return probes", hits, entered)
+	}
+}
+
 func errorText(err error) string {
 	if err == nil {
 		return ""

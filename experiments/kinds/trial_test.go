@@ -17,7 +17,18 @@ func TestPlain(t *testing.T) {
 	out := &Tried{Rows: []TriedRow{
 		{Function: "nothing", Probes: probes, Why: "it does not exist"}, {Function: "work_checksum", Probes: probes, Calls: 20},
 	}}
-	require.NoError(t, boot(pt, nil, func(s *session) error { return s.plain(out) }))
+	require.NoError(t, boot(pt, nil, func(s *session) error {
+		require.NoError(t, s.count())
+		_, err := s.counted(func() error {
+			s.counter.probes = []uint64{1} // of which the guest has counted nothing
+			return nil
+		})
+		if err == nil {
+			t.Error("missed returns of no probe are counted")
+		}
+		s.counter = nil
+		return s.plain(out)
+	}))
 	if out.Rows[0].Over != 0 || out.Rows[1].Over >= 0 {
 		t.Errorf("%+v", out.Rows)
 	}
