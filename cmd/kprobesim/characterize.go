@@ -84,7 +84,7 @@ func (a *app) characterize(out, base, compare string) error {
 }
 
 // family reads the description that stands in for what is not measured.
-func (a *app) family(h *judging.Host, base, compare string) (*doc.Node, error) {
+func (a *app) family(h describing.Host, base, compare string) (*doc.Node, error) {
 	if base == "" {
 		base = compare
 	}
@@ -94,7 +94,7 @@ func (a *app) family(h *judging.Host, base, compare string) (*doc.Node, error) {
 			return nil, err
 		}
 	}
-	if base == "" || !doc.IsPath(base) && !slices.Contains(experiments.Machines(), base) {
+	if !doc.IsPath(base) && !slices.Contains(experiments.Machines(), base) {
 		return nil, fmt.Errorf("there is no description of this processor's family (%s): name one whose numbers stand in for what is not measured (--base xeon-e5410)", base)
 	}
 	return a.loader.MachineDocument(base)

@@ -186,12 +186,28 @@ func TestPrintHost(t *testing.T) {
 	if a := newApp(&out, &out); require.Must(a.family(nil, "", "xeon-e5410"))(t).Get("isa") == nil {
 		t.Error("the description to compare with is no base")
 	}
-	for _, base := range []string{"xeon", "./nothing.toml"} {
-		if _, err := newApp(&out, &out).family(nil, base, "xeon-e5410"); err == nil {
-			t.Errorf("base %s is taken", base)
+	for _, x := range []struct {
+		base, compare, want string
+		host                silent
+	}{
+		{"xeon", "xeon-e5410", "family (xeon)", silent{}},
+		{"./nothing.toml", "xeon-e5410", "file does not exist", silent{}},
+		{"", "", "family ()", silent{}},
+		{"", "", "it is gone", silent{err: errors.New("it is gone")}},
+	} {
+		if _, err := newApp(&out, &out).family(x.host, x.base, x.compare); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("base %s: %v, want %q", x.base, err, x.want)
 		}
 	}
 }
+
+// silent is a host of which CPUID says nothing.
+type silent struct {
+	describing.Host
+	err error
+}
+
+func (h silent) Values(p ...[]byte) ([]uint64, error) { return make([]uint64, len(p)), h.err }
 
 // TestPrintOwn prints verdicts, or a table of all that agree, and fails where the kernel says otherwise.
 func TestPrintOwn(t *testing.T) {
@@ -206,6 +222,7 @@ func TestPrintOwn(t *testing.T) {
 		{false, nil, "a+0x0  ret\n", "places", false},
 		{false, []explaining.Answer{{Errno: 22}, {Errno: 22}}, "2 places, the kernel agrees on 2\n", "otherwise", false},
 		{true, []explaining.Answer{{Errno: 22}, {Errno: 1}}, "the kernel says otherwise: error 1\n", "ret\n    no probe", true},
+		{false, []explaining.Answer{{Errno: 22}, {Errno: 1}}, "2 places, the kernel agrees on 1\n", "on 2", true},
 		{true, nil, "odd", "  \n    no probe", false},
 	} {
 		var out bytes.Buffer
