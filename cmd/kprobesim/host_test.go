@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -51,6 +52,22 @@ func TestInterruptKeepsWhatIsMeasured(t *testing.T) {
 	}
 	if now, err := os.ReadFile(filepath.Join(out, experiment, "results.csv")); err != nil || !bytes.Equal(now, whole) {
 		t.Errorf("the results of before are %s, %v", now, err)
+	}
+	said.Reset()
+	var sides atomic.Int32
+	measured, a.measure = 0, func(p *schema.Point) (*kinds.Measurement, error) {
+		if sides.Add(1) > 1 {
+			t.Error("one worker measures two points at a time")
+		}
+		if measured++; measured == 2 {
+			interruptSelf(t, a.err, &said)
+		}
+		sides.Add(-1)
+		return fake(2000)(p)
+	}
+	code = a.run([]string{"check", experiment, "overhead-pentium-m", "--baselines", "../../results/baselines", "--workers", "1"})
+	if code != exitFailed || strings.Contains(said.String(), "pentium") {
+		t.Errorf("a check that is interrupted goes on: exit code %d\n%s", code, said.String())
 	}
 }
 
