@@ -64,6 +64,7 @@ var pinned = []struct {
 	{"isas-x86_64-2020-emulated", "e", []string{results.MetricCycles}},
 	{"isas-x86_64-2020-entry", "rf", []string{results.MetricCycles}},
 	{"missed", "r/workload.target=sleep_work/kernel.preempt=none/kernel.cpus=2/points.r.maxactive=4", []string{kinds.MetricMissed}},
+	{"missed-returns", "r/workload.target=divide_work/kernel.preempt=full/kernel.cpus=4/points.r.maxactive=4/workload.tasks=8", []string{kinds.MetricMissed}},
 	{"optimize-latency", "o/workload.load=busy/kernel.hz=1000/kernel.cpus=2", []string{kinds.MetricOptimized, kinds.MetricGrace}},
 	{"overhead-opteron-246", "k", []string{results.MetricCycles}},
 	{"overhead-pentium-m", "k", []string{results.MetricCycles}},

@@ -48,6 +48,17 @@ func (p Point) Swept(key string) string {
 	return ""
 }
 
+// Without is the text of the point's Probe without one parameter of the sweep.
+func (p Point) Without(key string) string {
+	name, settings := swept(p.Probe)
+	for _, s := range settings {
+		if s.Key != key {
+			name += "/" + s.Key + "=" + s.Value
+		}
+	}
+	return name
+}
+
 // Axis is a swept key as a column of its own. In names of points its values stand as they were written.
 type Axis struct {
 	Key, Unit string            // a unit is that of Cells

@@ -29,8 +29,9 @@ func kindList() []kind {
 		{name: schema.KindIRQOff, workload: readIRQOff, figures: []string{"irq-off"}, check: warmOnly},
 		{name: schema.KindUnregister, workload: readUnregister, figures: []string{"unregister"}, check: noCrowd},
 		{
-			name: schema.KindMissed, workload: readMissed, figures: []string{"missed", "missed-default"}, check: returnsOnly,
-			once: "which calls are missed follows from tasks and instances, and not from where things lie",
+			name: schema.KindMissed, workload: readMissed, figures: []string{"missed", "missed-default", "missed-least"},
+			check: returnsOnly,
+			once:  "which calls are missed follows from tasks and instances, and not from where things lie",
 		},
 		{
 			name: schema.KindCrowding, workload: schema.ReadWorkload,

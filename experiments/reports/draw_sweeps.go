@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -142,68 +141,6 @@ func drawUnregister(s *results.Set) (figures.Figure, error) {
 		line(kinds.MetricTogether, "one call", figures.Solid), line(kinds.MetricSingly, "one call each", figures.Dashed),
 	}
 	return chart.Draw(s)
-}
-
-// missedLines are the keys that lines tell. What the probed function does has panels.
-func missedLines() []string { return []string{"kernel.preempt"} }
-
-// byPreemption names a line by the preemption of kernel code.
-func byPreemption(p results.Point) string {
-	return lineName(p, labelled("preemption ", p.Swept("kernel.preempt")))
-}
-
-// maxActive returns the value of the swept maxactive of whatever point.
-func maxActive(p results.Point) (key, value string) {
-	key = "points." + p.Name() + ".maxactive"
-	return key, p.Swept(key)
-}
-
-// drawMissed shows the last number of CPUs, the largest of the sweep, and leaves out the default,
-// which has a figure of its own.
-func drawMissed(s *results.Set) (figures.Figure, error) {
-	points := s.Points()
-	last := points[len(points)-1]
-	key, _ := maxActive(last)
-	chart := figures.SweepChart{Over: key, Lines: missedLines(), LogX: true, Frame: figures.Frame{
-		Title:  fmt.Sprintf("Calls that a return probe misses, %d CPUs: %s", last.CPUs, place(last)),
-		XLabel: "maxactive: instances of the probe", YLabel: "calls missed, %",
-	}}
-	chart.Metrics = missedLine(func(p results.Point) bool {
-		_, value := maxActive(p)
-		return p.CPUs == last.CPUs && value != "0"
-	})
-	return chart.Draw(s)
-}
-
-// drawMissedDefault goes over the number of CPUs, because the default grows with it.
-func drawMissedDefault(s *results.Set) (figures.Figure, error) {
-	chart := figures.SweepChart{Over: "kernel.cpus", Lines: missedLines(), LogX: true, Frame: figures.Frame{
-		Title:  "Calls that a return probe with the default maxactive misses: " + place(s.Points()[0]),
-		XLabel: "CPUs", YLabel: "calls missed, %",
-	}}
-	chart.Metrics = missedLine(func(p results.Point) bool {
-		_, value := maxActive(p)
-		return value == "0"
-	})
-	return chart.Draw(s)
-}
-
-// missedLine draws the points for which keep says so.
-func missedLine(keep func(results.Point) bool) []figures.SweepLine {
-	return []figures.SweepLine{{
-		Metric: kinds.MetricMissShare,
-		Series: func(p results.Point) string {
-			if !keep(p) {
-				return ""
-			}
-			return byPreemption(p)
-		},
-		Style: func(p results.Point) figures.LineStyle {
-			return figures.LineStyle{
-				Group: byPreemption(p), Dash: dashedIf(p.Swept("kernel.preempt") == schema.PreemptNone),
-			}
-		},
-	}}
 }
 
 // drawWatching charts over the number of CPUs how long it takes to set and to clear the registers of all. It takes the

@@ -95,6 +95,7 @@ func allFigures() []namedFigure {
 		{"unregister", drawUnregister, kinds.MetricTogether},
 		{"missed", drawMissed, kinds.MetricMissShare},
 		{"missed-default", drawMissedDefault, kinds.MetricMissShare},
+		{"missed-least", drawMissedLeast, kinds.MetricMissShare},
 		{"crowding", drawCrowding, kinds.MetricArm},
 		{"crowding-first", drawCrowdingFirst, kinds.MetricArm},
 		{"crowding-arming", drawCrowdingArming, kinds.MetricArm},
