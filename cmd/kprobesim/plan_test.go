@@ -10,6 +10,7 @@ import (
 
 	"kprobesim/experiments/keeping"
 	"kprobesim/internal/host"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
 
@@ -20,7 +21,7 @@ func TestPredictedTime(t *testing.T) {
 	if host.CPU() == 0 {
 		t.Skip("does not apply: this host does not say what a process takes")
 	}
-	if testing.Short() {
+	if testing.Short() || !hosttools.Whole(t, "predicted times of five experiments", "those of one") {
 		names = names[4:] // the race detector slows everything, and one sweep has all goroutines
 	}
 	for _, name := range names {

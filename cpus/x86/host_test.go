@@ -54,9 +54,12 @@ func TestAgainstHost(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		hosttools.Unable(t, "the comparison with the host's processor", "it needs linux/amd64")
 	}
-	scale := 20
-	if testing.Short() {
+	scale := 8
+	switch {
+	case testing.Short():
 		scale = 2
+	case hosttools.Whole(t, "20 times the states of each instruction", "8 times"):
+		scale = 20
 	}
 	known := departuresOf(t)
 	ran, whole := map[function]bool{}, true
