@@ -79,6 +79,18 @@ func Mark() (File, error) {
 	return File{"bin/kprobesim", f.Mode, f.Data}, err
 }
 
+//go:embed bpf/*.bpf.o
+var objects embed.FS
+
+// Object is an object file with programs of BPF, by its name without ending.
+func Object(name string) ([]byte, error) {
+	b, err := objects.ReadFile("bpf/" + name + ".bpf.o")
+	if err != nil {
+		return nil, fmt.Errorf("no object of this program is called %s: write a path with a slash", name)
+	}
+	return b, nil
+}
+
 // program is the first program of user mode.
 func program(prefix string, bits int) (File, error) {
 	name := "x86_64.elf"

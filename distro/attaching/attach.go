@@ -1,20 +1,45 @@
 package attaching
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/cilium/ebpf"
 )
 
 // Attachment says what is attached, and to what.
 type Attachment struct {
 	Way     string // one of Ways
-	Program string // Empty, Count or Ringbuf; "" for ways without a program
+	Program string // Empty, Count or Ringbuf; "" for ways without a program, and for programs of an object file
 	// Target is a function of the kernel; a tracepoint as GROUP/NAME; or a function of the guest's program.
 	Target string
 	Offset uint64 // of a probe in it
 	Hits   uint64 // how many there will be
+	// Object has the programs of an object file attached, each in the way that its section names, in place of Way, Program and Target.
+	Object *Object
 }
+
+// Attached tells what came of an attachment.
+type Attached struct {
+	Programs []Program // none for a way without one
+	// Function is one of the kernel that is entered once a hit, where there is no program.
+	Function      string
+	counter, unit uint64
+}
+
+// Code is where machine code of the programs begins and ends.
+func (a *Attached) Code() (all [][2]uint64) {
+	for i := range a.Programs {
+		all = append(all, a.Programs[i].Code...)
+	}
+	return all
+}
+
+// Counter is where the guest's program reads how often a program was hit, and by how much a hit adds to it; false for those that
+// do not count.
+func (a *Attached) Counter() (addr, unit uint64, ok bool) { return a.counter, a.unit, a.unit > 0 }
 
 // Ways to attach, by the names that people give them.
 const (
@@ -125,27 +150,59 @@ type attacher struct {
 	what string // for errors
 }
 
-// Attach attaches. btf is the kernel's BTF, nil where it has none.
-func Attach(g Guest, a Attachment, btf []byte) (*Program, error) {
-	w, err := wayNamed(a.Way)
+// Attach attaches. types is the kernel's BTF, nil where it has none.
+func Attach(g Guest, a Attachment, types []byte) (*Attached, error) {
+	l := &loader{Guest: g, types: &kernelTypes{raw: types}}
+	if a.Object != nil {
+		return l.object(a.Object)
+	}
+	at, err := l.attacher(a)
 	if err != nil {
 		return nil, err
 	}
-	at := &attacher{Attachment: a, Guest: g, way: w, what: fmt.Sprintf("attach %s to %s", a.Way, a.Target)}
-	if w.bare != "" {
-		return &Program{Function: w.bare}, w.attach(at)
+	if at.way.bare != "" {
+		return &Attached{Function: at.way.bare}, at.way.attach(at)
 	}
-	if w.target.kind == typeTracing {
-		if w.target.typ, err = a.typeIn(btf); err != nil {
+	own, err := ownNamed(a.Program, a.Hits)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.make(own.maps); err != nil {
+		return nil, err
+	}
+	out := &Attached{unit: own.unit}
+	if own.unit > 0 {
+		if out.counter, err = l.mapped(a.Program, own.offset); err != nil {
 			return nil, err
 		}
 	}
-	fd, p, err := load(g, a.Program, w.target, a.Hits)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at.what, err)
+	if err := at.load(l, own.program, out); err != nil {
+		return nil, err
 	}
-	at.fd = uint64(fd)
-	return p, w.attach(at)
+	return out, at.way.attach(at)
+}
+
+// attacher prepares to attach one thing.
+func (l *loader) attacher(a Attachment) (*attacher, error) {
+	w, err := wayNamed(a.Way)
+	return &attacher{Attachment: a, Guest: l, way: w, what: fmt.Sprintf("attach %s to %s", a.Way, a.Target)}, err
+}
+
+// load loads the program that is attached.
+func (a *attacher) load(l *loader, p *ebpf.ProgramSpec, to *Attached) (err error) {
+	t := a.way.target
+	if t.kind == typeTracing {
+		if t.typ, err = l.types.number(a.Way, a.Target); err != nil {
+			return err
+		}
+	}
+	fd, loaded, err := l.load(p, t)
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.what, err)
+	}
+	a.fd = uint64(fd)
+	to.Programs = append(to.Programs, loaded)
+	return nil
 }
 
 // perf opens a perf event for all tasks, on the first CPU, and links the program to it. Programs of probes are run on every CPU.
@@ -196,8 +253,15 @@ func (a *attacher) kprobe() error {
 	attr := a.probe(kind, a.Way == Kretprobe)
 	attr.u64(56, m.text(a.Target))
 	attr.u64(64, a.Offset)
-	return a.perf(m, attr)
+	err = a.perf(m, attr)
+	if refused := (*Refused)(nil); errors.As(err, &refused) && refused.Errno == noEntry {
+		return fmt.Errorf("%w: it has no function %s", err, a.Target)
+	}
+	return err
 }
+
+// noEntry is the error number of what is not there.
+const noEntry = 2
 
 // probe is a perf event of a probe. Bit 0 of its configuration is that of return probes (format/retprobe).
 func (a *attacher) probe(kind uint32, returns bool) fields {

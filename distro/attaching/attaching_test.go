@@ -52,6 +52,7 @@ func (f *fake) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, 
 		f.probe = at(args[0])
 	case number == bpf && args[0] == objGetInfo && !f.bare:
 		info := at(binary.LittleEndian.Uint64(at(args[1])[8:]))
+		binary.LittleEndian.PutUint32(info[104:], 1)
 		binary.LittleEndian.PutUint64(at(binary.LittleEndian.Uint64(info[112:])), 0xffffffffc0000100)
 		binary.LittleEndian.PutUint32(at(binary.LittleEndian.Uint64(info[120:])), 0x40)
 	}
@@ -88,12 +89,12 @@ func TestRefusals(t *testing.T) {
 		kernel fake
 		a      attaching.Attachment
 	}{
-		"refused to attach kprobe to f: error 2 (ENOENT)":               {fake{refuse: perfEventOpen, errno: 2}, kprobe},
-		"refused to attach kprobe to f: error 22 (EINVAL)":              {fake{refuse: linkCreate | 1<<32, errno: 22}, kprobe},
-		"error 13 (EACCES); the verifier says:\n0: R0 !read_ok":         {fake{refuse: progLoad | 1<<32, errno: 13}, kprobe},
-		"refused to create the map of a program that is count: error 1": {fake{refuse: mapCreate | 1<<32, errno: 1}, count},
-		"refused to map the map of a program: error 12 (ENOMEM)":        {fake{refuse: mmap, errno: 12}, count},
-		"refused to tell of a program: error 9 (EBADF)":                 {fake{refuse: objGetInfo | 1<<32, errno: 9}, kprobe},
+		"refused to attach kprobe to f: error 2 (ENOENT)":       {fake{refuse: perfEventOpen, errno: 2}, kprobe},
+		"refused to attach kprobe to f: error 22 (EINVAL)":      {fake{refuse: linkCreate | 1<<32, errno: 22}, kprobe},
+		"error 13 (EACCES); the verifier says:\n0: R0 !read_ok": {fake{refuse: progLoad | 1<<32, errno: 13}, kprobe},
+		"refused to create the map count: error 1":              {fake{refuse: mapCreate | 1<<32, errno: 1}, count},
+		"refused to map the map count: error 12 (ENOMEM)":       {fake{refuse: mmap, errno: 12}, count},
+		"refused to tell of a program: error 9 (EBADF)":         {fake{refuse: objGetInfo | 1<<32, errno: 9}, kprobe},
 		"interprets them":                                              {fake{bare: true}, kprobe},
 		`program "nothing": write "empty"`:                             {fake{}, attaching.Attachment{Way: attaching.Kprobe, Program: "nothing"}},
 		`way "nothing": write one of kprobe, kretprobe`:                {fake{}, attaching.Attachment{Way: "nothing"}},
@@ -137,7 +138,7 @@ func TestAttributes(t *testing.T) {
 		f := with(fake{})
 		p, err := attaching.Attach(f, c.a, nil)
 		require.NoError(t, err)
-		if p.Start != 0xffffffffc0000100 || p.End != p.Start+0x40 || f.loads != 1 {
+		if len(p.Programs) != 1 || p.Programs[0].Code[0] != [2]uint64{0xffffffffc0000100, 0xffffffffc0000140} || f.loads != 1 {
 			t.Errorf("%s: %+v behind %d loads", c.a.Way, p, f.loads)
 		}
 		le := binary.LittleEndian

@@ -75,7 +75,7 @@ func (g guest) Place(symbol string) (uint64, error) {
 }
 
 // attach attaches what an order says; nil for nothing.
-func (l *Lab) attach(s *session, o *Order) (*attaching.Program, error) {
+func (l *Lab) attach(s *session, o *Order) (*attaching.Attached, error) {
 	if o.Attach == nil {
 		return nil, nil
 	}
@@ -85,7 +85,7 @@ func (l *Lab) attach(s *session, o *Order) (*attaching.Program, error) {
 }
 
 // attachTo attaches something and tells attached of it, if that is not nil.
-func (l *Lab) attachTo(g guest, a attaching.Attachment, attached func(*attaching.Program)) (*attaching.Program, error) {
+func (l *Lab) attachTo(g guest, a attaching.Attachment, attached func(*attaching.Attached)) (*attaching.Attached, error) {
 	p, err := attaching.Attach(g, a, l.config.Kernel.Content("BTF"))
 	if err == nil && attached != nil {
 		attached(p)
@@ -94,7 +94,7 @@ func (l *Lab) attachTo(g guest, a attaching.Attachment, attached func(*attaching
 }
 
 // counted is how often a program has counted itself so far; false for one that does not, and for nil.
-func (s *session) counted(p *attaching.Program) (n uint64, ok bool, err error) {
+func (s *session) counted(p *attaching.Attached) (n uint64, ok bool, err error) {
 	if p == nil {
 		return 0, false, nil
 	}

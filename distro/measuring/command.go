@@ -23,7 +23,7 @@ type Command struct {
 	Marks bool
 	// Attach is attached before the first run; nil for nothing. Attached, if it is not nil, is told what came of it.
 	Attach   *attaching.Attachment
-	Attached func(*attaching.Program)
+	Attached func(*attaching.Attached)
 }
 
 // Outcome holds what a command did in its region of interest, and what it said.

@@ -27,7 +27,7 @@ type Order struct {
 	// Attach is attached behind them, on a Lab of BootAttaching; nil for nothing. Attached, if it is not nil, is told what
 	// came of it, before the loop.
 	Attach   *attaching.Attachment
-	Attached func(*attaching.Program)
+	Attached func(*attaching.Attached)
 	arming   *Arming // where Arm adds up what attaching takes; nil to measure none
 	Workload string  // one of Workloads
 	// Busy is the loop that every CPU but the first runs for ever, from before the probes are set up; "" where they have

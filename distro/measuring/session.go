@@ -139,7 +139,7 @@ const (
 )
 
 // loop runs a loop with the cost model and returns what the region of interest took.
-func (s *session) loop(number, warm, calls int, w Watch, attached *attaching.Program) (*Region, error) {
+func (s *session) loop(number, warm, calls int, w Watch, attached *attaching.Attached) (*Region, error) {
 	order := numbers(run, "run the loop", number, warm, calls)
 	if err := s.give([]command{order}); err != nil {
 		return nil, err

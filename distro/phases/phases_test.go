@@ -92,26 +92,33 @@ func TestHit(t *testing.T) {
 // it and the return behind it, until user mode.
 func TestProgram(t *testing.T) {
 	im, at := made(t)
-	const trampoline, program, neighbour = 0xffffffffc0201000, 0xffffffffc0203100, 0xffffffffc0203140
+	const call, trampoline, program, neighbour = 0xe8, 0xffffffffc0201000, 0xffffffffc0203100, 0xffffffffc0203140
 	s := phases.New(im)
-	s.Program(program, neighbour)
+	s.Programs([][2]uint64{{program, neighbour}})
 	for i, c := range []struct {
 		pc   uint64
+		code byte // that begins the instruction
 		user bool
 		want image.Phase
 	}{
-		{0x400100, true, image.PhaseUser},
-		{at["do_syscall_64"], false, image.PhaseOther},
-		{trampoline, false, image.PhaseEntry},
-		{program, false, image.PhaseHandler},
-		{neighbour - 1, false, image.PhaseHandler},
-		{trampoline + 8, false, image.PhaseReturn},
-		{neighbour, false, image.PhaseStep}, // code of somebody else, behind a return
-		{0x400104, true, image.PhaseUser},
-		{at["do_syscall_64"], false, image.PhaseOther},
-		{trampoline, false, image.PhaseEntry},
+		{0x400100, 0, true, image.PhaseUser},
+		{at["do_syscall_64"], call, false, image.PhaseOther},
+		{trampoline, 0, false, image.PhaseEntry},
+		{program, call, false, image.PhaseHandler},
+		{at["do_syscall_64"], 0, false, image.PhaseHandler}, // a function that the program calls
+		{at["do_syscall_64"] + 1, 0, false, image.PhaseHandler},
+		{neighbour - 1, 0, false, image.PhaseHandler},
+		{at["do_syscall_64"], 0, false, image.PhaseOther}, // to which it returns
+		{neighbour - 1, call, false, image.PhaseHandler},
+		{trampoline + 8, 0, false, image.PhaseReturn},
+		{at["do_syscall_64"], 0, false, image.PhaseOther},
+		{trampoline + 8, 0, false, image.PhaseReturn},
+		{neighbour, 0, false, image.PhaseStep}, // code of somebody else, behind a return
+		{0x400104, 0, true, image.PhaseUser},
+		{at["do_syscall_64"], 0, false, image.PhaseOther},
+		{trampoline, 0, false, image.PhaseEntry},
 	} {
-		if got := s.Phase(&cpus.Step{PC: c.pc, User: c.user}); got != c.want {
+		if got := s.Phase(&cpus.Step{PC: c.pc, Code: []byte{c.code}, User: c.user}); got != c.want {
 			t.Errorf("step %d at %#x is of phase %s, want %s", i, c.pc, got, c.want)
 		}
 	}

@@ -27,9 +27,12 @@ type Sorter struct {
 
 	last image.Phase // of the instruction before
 	jump bool        // that was a near jump
+	call bool        // that was a near call
 
-	start, end uint64 // of an attached program; both 0 without one
-	ran        bool   // it was executed since user mode was left
+	programs [][2]uint64 // where code of attached programs begins and ends
+	ran      bool        // one was executed since user mode was left
+	inside   bool        // the instruction before was one of theirs
+	called   bool        // one has called a function of the kernel, and goes on behind it
 
 	anywhere bool // programs lie at any address
 }
@@ -64,9 +67,9 @@ func New(im *image.Image) *Sorter {
 	return s
 }
 
-// Program says where the machine code of an attached program lies. It is the handler of its hits. What a trampoline executes
-// behind it is the return.
-func (s *Sorter) Program(start, end uint64) { s.start, s.end = start, end }
+// Programs says where the machine code of attached programs begins and ends. It is the handler of their hits, with
+// the functions that it calls and that have no phase of their own. What a trampoline executes behind it is the return.
+func (s *Sorter) Programs(code [][2]uint64) { s.programs = code }
 
 // Anywhere says that all code of user mode is programs': they lie wherever they like, and no probe of user mode is there.
 func (s *Sorter) Anywhere() { s.anywhere = true }
@@ -77,25 +80,36 @@ func (s *Sorter) Phase(st *cpus.Step) image.Phase {
 	if p == anybody {
 		p = s.last
 	}
-	s.last, s.jump = p, len(st.Code) > 0 && st.Code[0] == nearJump
+	first := byte(0)
+	if len(st.Code) > 0 {
+		first = st.Code[0]
+	}
+	s.last, s.jump, s.call = p, first == nearJump, first == nearCall
 	return p
 }
 
 func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	switch {
 	case st.User:
-		s.ran = false
+		s.ran, s.inside, s.called = false, false, false
 		return s.user(st)
 	case st.Context == cpus.Interrupted:
 		return image.PhaseIRQ
 	}
 	if at, ok := s.symbol(st.PC); ok {
+		s.called = s.called || s.inside && s.call
+		if s.inside = false; s.called && at == image.PhaseOther {
+			return image.PhaseHandler
+		}
 		return at
 	}
-	if st.PC-s.start < s.end-s.start {
-		s.ran = true
-		return image.PhaseHandler
+	for _, p := range s.programs {
+		if st.PC-p[0] < p[1]-p[0] {
+			s.ran, s.inside, s.called = true, true, false
+			return image.PhaseHandler
+		}
 	}
+	s.inside, s.called = false, false
 	page := st.PC >> pageBits
 	p, known := s.pages[page]
 	if !known {
@@ -108,9 +122,10 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	return p
 }
 
-// First bytes of the jump that replaces a breakpoint, and of a breakpoint (SDM vol. 2, JMP and INT3).
+// First bytes of the jump that replaces a breakpoint, of a call, and of a breakpoint (SDM vol. 2, JMP, CALL and INT3).
 const (
 	nearJump   = 0xe9
+	nearCall   = 0xe8
 	breakpoint = 0xcc
 )
 

@@ -38,9 +38,12 @@ func (b *bench) attachment(p *schema.Point, o measuring.Order) (_ measuring.Orde
 }
 
 // attachedHits is how often what is attached was reached in a region: the entries of its program, or of a function of the kernel.
-func (b *bench) attachedHits(a *attaching.Program, seen arrivals) (int64, error) {
+func (b *bench) attachedHits(a *attaching.Attached, seen arrivals) (n int64, err error) {
 	if a.Function == "" {
-		return seen[a.Start], nil
+		for _, p := range a.Programs {
+			n += seen[p.Entry()]
+		}
+		return n, nil
 	}
 	n, ok := seen.at(b, a.Function)
 	if !ok {

@@ -65,14 +65,14 @@ type stretch struct {
 	instructions int64
 	exceptions   int64
 	phases       map[image.Phase]clock.Ticks
-	attached     *attaching.Program // nil without one
+	attached     *attaching.Attached // nil without one
 }
 
 // run measures an order, and tells watch, if it is not nil, of every instruction of the region with its phase.
 func (b *bench) run(p *schema.Point, o measuring.Order, watch func(*sim.Machine) cpus.Observer) (*stretch, error) {
 	tally := sim.NewTally(sim.OfSteps{})
-	var attached *attaching.Program
-	o.Attached = func(p *attaching.Program) { attached = p }
+	var attached *attaching.Attached
+	o.Attached = func(a *attaching.Attached) { attached = a }
 	r, err := b.lab.Run(o, func(m *sim.Machine) cpus.Observer {
 		to := []cpus.Observer{tally}
 		if watch != nil {
@@ -80,7 +80,7 @@ func (b *bench) run(p *schema.Point, o measuring.Order, watch func(*sim.Machine)
 		}
 		sorter := phases.New(m.Image())
 		if attached != nil {
-			sorter.Program(attached.Start, attached.End)
+			sorter.Programs(attached.Code())
 		}
 		return sim.Phased(sorter, to...)
 	})

@@ -52,7 +52,8 @@ type working struct {
 	work    clock.Ticks // of all CPUs, without sleep and interrupts
 	ticks   clock.Ticks // of interrupts
 	phases  map[image.Phase]clock.Ticks
-	hits    int64 // entries of the attached program
+	hits    int64 // entries of the attached programs
+	entered *entries
 	profile []byte
 }
 
@@ -89,10 +90,11 @@ func measureWorkload(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*
 	if p.Probe.Linux.What == schema.LinuxNone {
 		return plain.measurement(p, plain), nil
 	}
-	l := p.Probe.Linux
-	with, err := runWorkload(p, lab, &attaching.Attachment{
-		Way: l.What, Program: l.Program, Target: l.Target, Offset: uint64(l.Offset), Hits: uint64(l.Room),
-	}, watch)
+	a, err := attachmentOf(p.Probe.Linux)
+	if err != nil {
+		return nil, err
+	}
+	with, err := runWorkload(p, lab, a, watch)
 	if err != nil {
 		return nil, err
 	}
@@ -102,16 +104,27 @@ func measureWorkload(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*
 	return with.measurement(p, plain), nil
 }
 
-// entries counts the executions of an instruction.
+// attachmentOf reads what a point attaches.
+func attachmentOf(l *schema.LinuxProbe) (*attaching.Attachment, error) {
+	if l.Object == nil {
+		return &attaching.Attachment{Way: l.What, Program: l.Program, Target: l.Target, Offset: uint64(l.Offset), Hits: uint64(l.Room)}, nil
+	}
+	o, err := attaching.ReadObject(l.Object.File, l.Object.Programs)
+	return &attaching.Attachment{Object: o}, err
+}
+
+// entries counts how often programs were entered.
 type entries struct {
-	at uint64
-	n  int64
+	of []attaching.Program
+	n  []int64
 }
 
 // Step implements cpus.Observer.
 func (e *entries) Step(s *cpus.Step) {
-	if s.PC == e.at {
-		e.n++
+	for i := range e.of {
+		if s.PC == e.of[i].Entry() {
+			e.n[i]++
+		}
 	}
 }
 
@@ -125,13 +138,16 @@ func (o ofCPUs) Step(s *cpus.Step) { o[s.CPU].Step(s) }
 func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, watch func(*sim.Machine) cpus.Observer) (*working, error) {
 	w := p.Linux.Working
 	tally, hit := sim.NewTally(sim.OfSteps{}), &entries{}
-	var attached *attaching.Program
+	var attached *attaching.Attached
 	var profiles []*sim.Profile
 	order := measuring.Command{
 		Args: w.Command, Env: w.Env, Warm: int(w.Warm), Marks: w.Marks, Attach: a,
-		Attached: func(p *attaching.Program) { attached = p },
+		Attached: func(a *attaching.Attached) { attached = a },
 	}
 	out, err := lab.Command(order, func(m *sim.Machine) cpus.Observer {
+		if attached != nil {
+			hit.of, hit.n = attached.Programs, make([]int64, len(attached.Programs))
+		}
 		var each ofCPUs
 		for range m.CPUs() {
 			sorter := phases.New(m.Image())
@@ -141,8 +157,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, w
 			profiles = append(profiles, profile)
 			to := []cpus.Observer{tally, profile, hit}
 			if attached != nil {
-				sorter.Program(attached.Start, attached.End)
-				hit.at = attached.Start
+				sorter.Programs(attached.Code())
 			}
 			if watch != nil {
 				to = append(to, watch(m))
@@ -154,7 +169,10 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, w
 	if err != nil {
 		return nil, err
 	}
-	r := &working{Outcome: out, phases: tally.Time, hits: hit.n}
+	r := &working{Outcome: out, phases: tally.Time, entered: hit}
+	for _, n := range hit.n {
+		r.hits += n
+	}
 	for i := range out.CPUs {
 		c := &out.CPUs[i]
 		r.ticks += c.Interrupted()
@@ -212,6 +230,8 @@ func (r *working) verify(p *schema.Point, plain *working) error {
 	slack := int64(2 * (len(r.CPUs) - 1))
 	counted := int64(r.Counted)
 	switch off := r.hits - counted; {
+	case r.hits == 0 && l.Object != nil:
+		return fmt.Errorf("no program of %s was hit in the region of interest", l.Object.Path)
 	case r.hits == 0:
 		return fmt.Errorf("%s at %s was not hit in the region of interest", l.What, l.Target)
 	case l.Program == attaching.Count && (off < -slack || off > slack), r.Counts && off < -slack:

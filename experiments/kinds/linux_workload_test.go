@@ -8,6 +8,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/results"
@@ -17,8 +18,26 @@ import (
 // the line that dd prints. A probe costs time, its phases add up to it, and a
 // second measurement is the same.
 func TestLinuxWorkload(t *testing.T) {
+	p := workload(t, "linux-workload", nil)
+	pt, err := p.Point("kprobe")
+	require.NoError(t, err)
+	one, err := kinds.Measure(pt)
+	require.NoError(t, err)
+	if two, err := kinds.Measure(pt); err != nil || !reflect.DeepEqual(one, two) {
+		t.Errorf("a second measurement is another one: %v", err)
+	}
+}
+
+// TestLinuxWorkloadObject runs it under programs of an object file. Two of them are hit by each write.
+func TestLinuxWorkloadObject(t *testing.T) {
+	workload(t, "linux-workload-object", map[string]float64{"latencies": 42})
+}
+
+// workload measures all points of an experiment that writes 21 times. Each has 21 events, unless events has another number.
+func workload(t *testing.T, name string, events map[string]float64) *schema.Plan {
+	t.Helper()
 	hosttools.Kernels(t, "vmlinuz*-amd64", "a program under the probes of a packaged kernel")
-	p, err := linuxLoader.Plan("linux-workload", []string{"workload.command=[\"/bin/busybox\", \"sh\", \"-c\", " +
+	p, err := linuxLoader.Plan(name, []string{"workload.command=[\"/bin/busybox\", \"sh\", \"-c\", " +
 		"\"kprobesim mark begin; dd if=/dev/zero of=/tmp/file bs=512 count=20 2>/dev/null; kprobesim mark end\"]"})
 	require.NoError(t, err)
 	if p.Lacking != nil {
@@ -40,25 +59,22 @@ func TestLinuxWorkload(t *testing.T) {
 		for _, phase := range kinds.LinuxPhases() {
 			sum += values[results.PhaseMetric(phase.String())]
 		}
-		cycles := values[results.MetricCycles]
-		if values["events"] != 21 || values["events_lost"] != 0 || values["overhead_percent"] <= 0 || cycles < 100 || sum < cycles-5 || sum > cycles+5 {
+		cycles, want := values[results.MetricCycles], events[o.Point.Name]
+		if want == 0 {
+			want = 21
+		}
+		if values["events"] != want || values["events_lost"] != 0 || values["overhead_percent"] <= 0 || cycles < 100 || sum < cycles-5 || sum > cycles+5 {
 			t.Errorf("%s: phases of %v; %v", o.Point.Name, sum, values)
 		}
 	}
-	pt, err := p.Point("kprobe")
-	require.NoError(t, err)
-	one, err := kinds.Measure(pt)
-	require.NoError(t, err)
-	if two, err := kinds.Measure(pt); err != nil || !reflect.DeepEqual(one, two) {
-		t.Errorf("a second measurement is another one: %v", err)
-	}
+	return p
 }
 
 // TestLinuxWorkloadRefuses names what a program or the kernel refuses.
 func TestLinuxWorkloadRefuses(t *testing.T) {
 	hosttools.Kernels(t, "vmlinuz*-amd64", "errors of a program under a packaged kernel")
-	script := func(s string) string { return "workload.command=[\"/bin/busybox\", \"sh\", \"-c\", \"" + s + "\"]" }
 	const whole = "workload.region=command"
+	script := func(s string) string { return "workload.command=[\"/bin/busybox\", \"sh\", \"-c\", \"" + s + "\"]" }
 	for _, c := range []struct {
 		want string
 		sets []string
@@ -77,5 +93,31 @@ func TestLinuxWorkloadRefuses(t *testing.T) {
 		pt, err := p.Point("kprobe")
 		require.NoError(t, err)
 		require.Error(t, require.Err(kinds.Measure(pt)), c.want, "%q", c.sets)
+	}
+}
+
+// TestLinuxWorkloadObjectRefuses names what a kernel refuses of an object file, or does not do.
+func TestLinuxWorkloadObjectRefuses(t *testing.T) {
+	hosttools.Kernels(t, "vmlinuz*-amd64", "object files that a packaged kernel refuses")
+	for want, program := range map[string]string{
+		"program careless: attach kprobe to vfs_write: the kernel refused to load a program of BPF: error 13 (EACCES); the verifier says:\n": "careless",
+		"R0 invalid mem access 'map_value_or_null'":        "careless",
+		"the kernel's types lack what the program reads (": "field",
+		"program lacking: the kernel refused to attach kprobe to no_such_function: error 2 (ENOENT): it has no function no_such_function": "lacking",
+		"program untyped: fentry: the kernel's BTF has no no_such_function":                                                               "untyped",
+		"program unheard: the kernel refused to attach raw-tracepoint to no_such_event: error 2 (ENOENT)":                                 "unheard",
+		"no program of ../../distro/attaching/testdata/refused.bpf.o was hit":                                                             "optional",
+	} {
+		p, err := linuxLoader.Plan("linux-workload-object", []string{
+			"points.kprobe.file=../../distro/attaching/testdata/refused.bpf.o", "points.kprobe.programs=[\"" + program + "\"]",
+			"workload.region=command", "workload.command=[\"/bin/busybox\", \"true\"]",
+		})
+		require.NoError(t, err)
+		if p.Lacking != nil {
+			hosttools.Missing(t, "object files that a packaged kernel refuses", p.Lacking.Error())
+		}
+		pt, err := p.Point("kprobe")
+		require.NoError(t, err)
+		require.Error(t, require.Err(kinds.Measure(pt)), want, "%s", program)
 	}
 }

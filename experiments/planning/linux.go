@@ -63,6 +63,10 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 			p.errs.Join(at(root, "workload"), fmt.Errorf("workload.%w", err))
 			return
 		}
+		if err := p.l.userObjects(e.Probes); err != nil {
+			p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
+			return
+		}
 		p.leaveOutWays(e, k)
 		p.points(root, pt, e, c, nil)
 		return
@@ -239,6 +243,32 @@ func (l *Loader) userModules(probes []schema.Probe) (err error) {
 		l.depend("module", m.Path, outdir.Hash(m.File))
 	}
 	return nil
+}
+
+// userObjects reads the object files of points that attach one, and says what is wrong with them before anything runs.
+func (l *Loader) userObjects(probes []schema.Probe) (err error) {
+	for _, p := range probes {
+		o := p.Linux.Object
+		if o == nil {
+			continue
+		}
+		if o.File, err = objectFile(o.Path); err != nil {
+			return fmt.Errorf("%s: file: %w", p.Name, err)
+		}
+		if _, err := attaching.ReadObject(o.File, o.Programs); err != nil {
+			return fmt.Errorf("%s: file: %s: %w", p.Name, o.Path, err)
+		}
+		l.depend("object", o.Path, outdir.Hash(o.File))
+	}
+	return nil
+}
+
+// objectFile is the content of a file, or of an object of this program.
+func objectFile(name string) ([]byte, error) {
+	if doc.IsPath(name) {
+		return experiments.ReadLimited(name)
+	}
+	return distro.Object(name)
 }
 
 // builtModule notes that the module is to be built, if it can be. What comes of it follows from its source and the

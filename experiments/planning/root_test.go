@@ -54,3 +54,54 @@ func TestRoot(t *testing.T) {
 		require.Error(t, require.Err(planning.NewLoader().Plan("linux-workload", []string{set})), want, "%s", set)
 	}
 }
+
+// TestUserObject reads an object file beside the experiment that names it, or one of this program. Another one makes another
+// measurement.
+func TestUserObject(t *testing.T) {
+	dir := kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64})
+	t.Setenv(planning.KernelFolder, dir)
+	exptest.Write(t, dir, "program.cpio", string(distro.Initrd([]distro.File{{Name: "program", Mode: distro.ModeProgram, Data: []byte("program")}})))
+	file := exptest.Write(t, dir, "mine.toml", `base = "linux-workload-object"
+name = "mine"
+title = "mine"
+
+[workload]
+root = ["./program.cpio"]
+command = ["/program"]
+
+[[points]]
+name = "mine"
+kind = "object"
+file = "./mine.bpf.o"
+programs = ["sizes"]
+`)
+	object := require.Must(distro.Object("writes"))(t)
+	exptest.Write(t, dir, "mine.bpf.o", string(object))
+	plan := func(set string) (*schema.Point, error) {
+		t.Helper()
+		p, err := planning.NewLoader().Plan(file, []string{set})
+		if err != nil {
+			return nil, err
+		}
+		return p.Point("mine")
+	}
+	one, err := plan("points.mine.file=" + dir + "/mine.bpf.o")
+	require.NoError(t, err)
+	if o := one.Probe.Linux.Object; string(o.File) != string(object) || len(o.Programs) != 1 {
+		t.Errorf("%d bytes of %s, %q", len(o.File), o.Path, o.Programs)
+	}
+	other, err := plan("points.mine.programs=[\"begins\"]")
+	require.NoError(t, err)
+	if other.Key("") == one.Key("") {
+		t.Error("other programs are no other measurement")
+	}
+	for set, want := range map[string]string{
+		"file=none":              "mine: file: no object of this program is called none: write a path with a slash",
+		"file=./none":            "mine: file: ./none",
+		"file=" + file:           "no object file of BPF",
+		"programs=[\"nothing\"]": "no program nothing: it has any, begins, ",
+		"target=vfs_write":       "unknown key",
+	} {
+		require.Error(t, require.Err(plan("points.mine."+set)), want, "%s", set)
+	}
+}

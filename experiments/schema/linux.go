@@ -57,6 +57,7 @@ const (
 	linuxUretprobe = "uretprobe"
 	LinuxWatch     = "watchpoint"
 	LinuxModule    = "module" // what a module of the user's sets up
+	linuxObject    = "object" // programs of BPF of an object file of the user's
 )
 
 // Handlers of such points.
@@ -73,6 +74,7 @@ type LinuxProbe struct {
 	Target  string // in place of the workload's; "" for that
 	Offset  int64  // of the probe in the target; negative where the kernel's rules choose an instruction for the mode
 	Module  *UserModule
+	Object  *UserObject
 	// Program says what a program of BPF does at each hit (package attaching); "" without one.
 	Program string
 	// Room is for how many hits a ring buffer has room, of the kind linux-workload.
@@ -87,6 +89,13 @@ type UserModule struct {
 	Hits   string // its parameter that counts hits; "" for none
 }
 
+// UserObject is an object file of the user's with programs of BPF.
+type UserObject struct {
+	Path     string   // or the name of one of this program
+	File     []byte   // read by the planner
+	Programs []string // those that are attached; nil for all
+}
+
 // readUserModule reads what a point of the kind module inserts.
 func readUserModule(r *doc.Reader) *UserModule {
 	for _, key := range []string{"handler", "target", "offset"} {
@@ -99,6 +108,18 @@ func readUserModule(r *doc.Reader) *UserModule {
 		Params: doc.Opt(r, "params", "", doc.Text),
 		Hits:   doc.Opt(r, "hits", "", doc.Name),
 	}
+}
+
+// readUserObject reads which object file a point attaches. A name without a slash is one of this program.
+func readUserObject(r *doc.Reader) *UserObject {
+	file := func(n *doc.Node) (string, error) {
+		name, err := doc.Text(n)
+		if err != nil || !doc.IsPath(name) {
+			return name, err
+		}
+		return besideFile(n)
+	}
+	return &UserObject{Path: doc.Need(r, "file", file), Programs: doc.Opt(r, "programs", nil, doc.ListOf(doc.Text))}
 }
 
 // besideFile parses a path: it starts beside the file that has it, or here when an option set it.

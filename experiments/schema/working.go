@@ -87,10 +87,14 @@ func ReadWorkingProbes(r *doc.Reader) []Probe { return readPoints(r, readWorking
 
 func readWorkingPoint(r *doc.Reader) Probe {
 	defer r.Done()
-	l := &LinuxProbe{What: doc.Need(r, "kind", doc.OneOf(append([]string{LinuxNone}, workingWays()...)...)), Handler: LinuxEvent}
+	l := &LinuxProbe{What: doc.Need(r, "kind", doc.OneOf(append([]string{LinuxNone, linuxObject}, workingWays()...)...)), Handler: LinuxEvent}
 	p := Probe{Name: doc.Need(r, "name", doc.Name), Mode: kprobes.Stepped, Linux: l}
 	p.Title = doc.Opt(r, "title", p.Name, doc.Text)
 	if l.What == LinuxNone || l.What == "" {
+		return p
+	}
+	if l.What == linuxObject {
+		l.Object = readUserObject(r)
 		return p
 	}
 	l.Program = doc.Opt(r, "program", attaching.Count, doc.OneOf(attaching.Empty, attaching.Count, attaching.Ringbuf))

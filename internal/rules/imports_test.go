@@ -96,7 +96,7 @@ var unsteady = []string{
 // libraries says which rooms may import which libraries, by the start of their
 // path. What is not here may be imported by no room.
 var libraries = map[string][]string{
-	"github.com/cilium/ebpf/":          {"distro/attaching"},
+	"github.com/cilium/ebpf":           {"distro/attaching"},
 	"golang.org/x/arch/":               {"cpus", "kprobes/x86", "judging", "internal"},
 	"github.com/duckdb/duckdb-go/v2":   {"internal"},
 	"github.com/klauspost/compress/":   {"image", "distro"},

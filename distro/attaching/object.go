@@ -1,0 +1,199 @@
+package attaching
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+)
+
+// Object is an object file with programs of BPF, as clang makes them.
+type Object struct {
+	file     []byte
+	programs []string
+}
+
+// section is where a program of an object goes, as the head of its section says (Documentation/bpf/libbpf/program_types.rst).
+type section struct {
+	way    string
+	prefix string // of the function that is meant
+}
+
+func sections() map[string]section {
+	const call = "__x64_sys_" // functions of system calls on x86-64
+	return map[string]section{
+		"kprobe": {way: Kprobe}, "kretprobe": {way: Kretprobe}, "ksyscall": {Kprobe, call}, "kretsyscall": {Kretprobe, call},
+		"kprobe.multi": {way: KprobeMulti}, "kretprobe.multi": {way: KretprobeMulti},
+		"fentry": {way: Fentry}, "fexit": {way: Fexit}, "fmod_ret": {way: FmodRet},
+		"fentry.s": {way: Fentry}, "fexit.s": {way: Fexit}, "fmod_ret.s": {way: FmodRet},
+		"tp": {way: Tracepoint}, "tracepoint": {way: Tracepoint}, "tp_btf": {way: BTFTracepoint},
+		"raw_tp": {way: RawTracepoint}, "raw_tracepoint": {way: RawTracepoint},
+	}
+}
+
+// ReadObject reads an object file. The named programs of it are attached, or all but those whose section begins with a question
+// mark. It fails for a file that is no object of BPF, and for programs and maps that cannot be had here.
+func ReadObject(file []byte, programs []string) (*Object, error) {
+	o := &Object{file, programs}
+	_, err := o.read()
+	return o, err
+}
+
+// content has the programs and maps that are taken of an object.
+type content struct {
+	parts []part
+	maps  map[string]*ebpf.MapSpec
+}
+
+// part is a program and where it goes.
+type part struct {
+	Attachment
+	spec *ebpf.ProgramSpec
+}
+
+// read reads the file. What it returns is the caller's, who changes it.
+func (o *Object) read() (*content, error) {
+	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(o.file))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("no object file of BPF that is known here: %w", err)
+	case spec.ByteOrder != binary.LittleEndian:
+		return nil, errors.New("an object file for processors of the other byte order: compile it with -target bpfel")
+	}
+	c := &content{maps: map[string]*ebpf.MapSpec{}}
+	names, err := o.named(spec)
+	for _, name := range names {
+		if err == nil {
+			err = c.add(spec, spec.Programs[name])
+		}
+	}
+	return c, err
+}
+
+// named lists the programs that are taken, in the order of their names.
+func (o *Object) named(spec *ebpf.CollectionSpec) (names []string, err error) {
+	all := slices.Sorted(maps.Keys(spec.Programs))
+	for _, name := range o.programs {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("no program %s: it has %s", name, strings.Join(all, ", "))
+		}
+	}
+	for _, name := range all {
+		optional := strings.HasPrefix(spec.Programs[name].SectionName, "?")
+		if slices.Contains(o.programs, name) || len(o.programs) == 0 && !optional {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("an object without a program")
+	}
+	return names, nil
+}
+
+// add takes a program, with the maps that it names.
+func (c *content) add(spec *ebpf.CollectionSpec, p *ebpf.ProgramSpec) error {
+	a, err := place(p.SectionName)
+	if err != nil {
+		return fmt.Errorf("program %s: %w", p.Name, err)
+	}
+	c.parts = append(c.parts, part{a, p})
+	for i := range p.Instructions {
+		in := &p.Instructions[i]
+		name := in.Reference()
+		if m := spec.Maps[name]; m != nil && in.IsLoadFromMap() {
+			if err := known(m); err != nil {
+				return fmt.Errorf("program %s: map %s: %w", p.Name, name, err)
+			}
+			c.maps[name] = m
+			continue
+		}
+		if err := extern(in, name); err != nil {
+			return fmt.Errorf("program %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// extern refuses what a loader would have to look up in the kernel.
+func extern(in *asm.Instruction, name string) error {
+	switch {
+	case in.IsKfuncCall():
+		return fmt.Errorf("it calls %s, a function of the kernel that is none of its helpers", name)
+	case in.OpCode.IsDWordLoad() && in.Src == asm.PseudoMapValue && name == "":
+		return errors.New("it reads an option of the kernel (__kconfig): none is looked up, so write its value")
+	case in.OpCode.IsDWordLoad() && name != "" && in.Src != asm.PseudoFunc:
+		return fmt.Errorf("it names %s, a symbol of the kernel (__ksym): none is looked up", name)
+	}
+	return nil
+}
+
+// known refuses maps that need more than to be made.
+func known(m *ebpf.MapSpec) error {
+	switch m.Type {
+	case ebpf.Array, ebpf.Hash, ebpf.PerCPUArray, ebpf.PerCPUHash, ebpf.LRUHash, ebpf.LRUCPUHash, ebpf.LPMTrie, ebpf.StackTrace,
+		ebpf.Queue, ebpf.Stack, ebpf.RingBuf:
+		return nil
+	case ebpf.PerfEventArray:
+		return errors.New("a perf event array takes nothing without a reader of its buffers, and none runs here: use a ring buffer")
+	}
+	return fmt.Errorf("maps of the type %s are not made here", m.Type)
+}
+
+// place reads the name of a section: a way, and a function, with an offset, or a tracepoint.
+func place(name string) (a Attachment, err error) {
+	how, target, ok := strings.Cut(strings.TrimPrefix(name, "?"), "/")
+	s, known := sections()[how]
+	switch {
+	case !known:
+		return a, fmt.Errorf("section %q: programs are attached by %s", name, strings.Join(slices.Sorted(maps.Keys(sections())), ", "))
+	case !ok || target == "":
+		return a, fmt.Errorf("section %q: write what it is attached to, as in %s/NAME", name, how)
+	case strings.ContainsAny(target, "*?"):
+		return a, fmt.Errorf("section %q: write one function, no pattern", name)
+	}
+	a.Way = s.way
+	target, offset, ok := strings.Cut(target, "+")
+	if ok {
+		if a.Offset, err = strconv.ParseUint(offset, 0, 32); err != nil || a.Way != Kprobe {
+			return a, fmt.Errorf("section %q: an offset is a number, and of a kprobe", name)
+		}
+	}
+	a.Target = s.prefix + target
+	return a, nil
+}
+
+// object loads all programs of an object and attaches them then.
+func (l *loader) object(o *Object) (*Attached, error) {
+	c, err := o.read()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.make(c.maps); err != nil {
+		return nil, err
+	}
+	out := &Attached{}
+	var all []*attacher
+	for _, p := range c.parts {
+		at, err := l.attacher(p.Attachment)
+		if err == nil {
+			err = at.load(l, p.spec, out)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("program %s: %w", p.spec.Name, err)
+		}
+		all = append(all, at)
+	}
+	for i, at := range all {
+		if err := at.way.attach(at); err != nil {
+			return nil, fmt.Errorf("program %s: %w", out.Programs[i].Name, err)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,102 @@
+package attaching_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cilium/ebpf/btf"
+
+	"kprobesim/distro"
+	"kprobesim/distro/attaching"
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
+)
+
+// object is a file of testdata.
+func object(t *testing.T, name string) []byte {
+	t.Helper()
+	return require.Must(os.ReadFile("testdata/" + name))(t)
+}
+
+// kernelTypes are the types of a kernel that has one structure, with one field.
+func kernelTypes(t *testing.T, structure, field string) []byte {
+	t.Helper()
+	number := &btf.Int{Name: "long", Size: 8, Encoding: btf.Signed}
+	b := require.Must(btf.NewBuilder([]btf.Type{
+		&btf.Struct{Name: structure, Size: 16, Members: []btf.Member{{Name: field, Type: number, Offset: 64}}},
+	}, nil))(t)
+	return require.Must(b.Marshal(nil, &btf.MarshalOptions{Order: binary.LittleEndian}))(t)
+}
+
+// TestReadObject names what is no object, and what of one cannot be had here, before anything runs.
+func TestReadObject(t *testing.T) {
+	program := require.Must(distro.Init(64))(t).Data
+	refused := object(t, "refused.bpf.o")
+	for _, c := range []struct {
+		want    string
+		file    []byte
+		program string // "" for all
+	}{
+		{"no object file of BPF that is known here: ", []byte("text"), ""},
+		{"no object file of BPF that is known here: unexpected machine type for BPF ELF: EM_X86_64", program, ""},
+		{"no object file of BPF that is known here: ", refused[:1000], ""},
+		{"no program none: it has careless, field, foreign, ", refused, "none"},
+		{`program packet: section "xdp": programs are attached by fentry, `, refused, "packet"},
+		{`program nowhere: section "kprobe": write what it is attached to`, refused, "nowhere"},
+		{`program pattern: section "kprobe.multi/vfs_*": write one function, no pattern`, refused, "pattern"},
+		{`program inside: section "kretprobe/vfs_write+0x10": an offset is a number, and of a kprobe`, refused, "inside"},
+		{"program unread: map buffers: a perf event array takes nothing without a reader", refused, "unread"},
+		{"program option: it reads an option of the kernel (__kconfig)", refused, "option"},
+		{"program symbol: it names jiffies, a symbol of the kernel (__ksym)", refused, "symbol"},
+		{"program foreign: it calls kernel_function, a function of the kernel that is none of its helpers", refused, "foreign"},
+	} {
+		var programs []string
+		if c.program != "" {
+			programs = []string{c.program}
+		}
+		require.Error(t, require.Err(attaching.ReadObject(c.file, programs)), c.want, "%s", c.program)
+	}
+	for _, one := range []string{"optional", "careless", "lacking"} { // what a kernel refuses is known later
+		require.NoError(t, require.Err(attaching.ReadObject(refused, []string{one})))
+	}
+}
+
+// TestObject has every program of an object loaded before the first is attached, with the maps that they name.
+func TestObject(t *testing.T) {
+	file := require.Must(distro.Object("writes"))(t)
+	o := require.Must(attaching.ReadObject(file, []string{"registers", "returns"}))(t)
+	f := with(fake{})
+	a, err := attaching.Attach(f, attaching.Attachment{Object: o}, kernelTypes(t, "pt_regs", "dx"))
+	require.NoError(t, err)
+	if len(a.Programs) != 2 || a.Programs[0].Name != "registers" || a.Programs[1].Name != "returns" || f.loads != 2 {
+		t.Errorf("%+v behind %d loads", a.Programs, f.loads)
+	}
+	made := map[uint64]int{}
+	for _, call := range f.made {
+		made[call]++
+	}
+	// The maps are .bss, .data and .rodata, which are filled, and bytes. Programs can only read .rodata.
+	for call, want := range map[uint64]int{mapCreate: 4, 2: 3, 22: 1, 18: 2, progLoad: 2, linkCreate: 2} {
+		if got := made[call|1<<32]; got != want {
+			t.Errorf("%d calls of the command %d, want %d", got, call, want)
+		}
+	}
+	require.Error(t, require.Err(attaching.Attach(f, attaching.Attachment{Object: o}, nil)), "program registers: attach kprobe to vfs_write: the kernel has no BTF", "no types")
+}
+
+// TestObjectIsBuilt builds object files again, and wants the same bytes.
+func TestObjectIsBuilt(t *testing.T) {
+	hosttools.Need(t, "clang", "clang", "whether object files of BPF are those of their sources")
+	hosttools.Need(t, "llvm-strip", "llvm", "whether object files of BPF are those of their sources")
+	script := require.Must(filepath.Abs("../bpf/build.sh"))(t)
+	for _, name := range []string{"../bpf/writes.bpf", "testdata/refused.bpf"} {
+		out := filepath.Join(t.TempDir(), "object")
+		hosttools.Run(t, filepath.Dir(name), "sh", script, filepath.Base(name)+".c", out)
+		if got, want := require.Must(os.ReadFile(out))(t), require.Must(os.ReadFile(name+".o"))(t); !bytes.Equal(got, want) {
+			t.Errorf("%s.o is not that of its source: run distro/bpf/build.sh with clang of Debian 12", name)
+		}
+	}
+}

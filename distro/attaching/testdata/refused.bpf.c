@@ -1,0 +1,129 @@
+/* Programs that are refused, each for another reason. Types of maps and numbers of helpers are those of linux/bpf.h. */
+
+typedef unsigned int u32;
+typedef unsigned long u64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define EXTERN(name) __attribute__((section(name)))
+#define UINT(name, value) int (*name)[value]
+
+static void *(*lookup)(void *map, const void *key) = (void *)1;
+static long (*output)(void *context, void *map, u64 flags, void *data, u64 size) = (void *)25;
+static u64 (*current)(void) = (void *)35;
+
+struct {
+	UINT(type, 4);
+	UINT(key_size, 4);
+	UINT(value_size, 4);
+} buffers SEC(".maps");
+
+struct {
+	UINT(type, 2);
+	UINT(key_size, 4);
+	UINT(value_size, 8);
+	UINT(max_entries, 1);
+} sums SEC(".maps");
+
+struct task_struct {
+	int no_such_field;
+} __attribute__((preserve_access_index));
+
+extern int CONFIG_HZ EXTERN(".kconfig");
+extern void jiffies EXTERN(".ksyms");
+extern void kernel_function(void) EXTERN(".ksyms");
+
+/* A packet's program. */
+SEC("xdp")
+int packet(void *context)
+{
+	return 2;
+}
+
+SEC("kprobe")
+int nowhere(void *context)
+{
+	return 0;
+}
+
+SEC("kprobe.multi/vfs_*")
+int pattern(void *context)
+{
+	return 0;
+}
+
+SEC("kretprobe/vfs_write+0x10")
+int inside(void *context)
+{
+	return 0;
+}
+
+SEC("kprobe/no_such_function")
+int lacking(void *context)
+{
+	return 0;
+}
+
+SEC("fentry/no_such_function")
+int untyped(void *context)
+{
+	return 0;
+}
+
+SEC("raw_tp/no_such_event")
+int unheard(void *context)
+{
+	return 0;
+}
+
+/* What is looked up may not be there. */
+SEC("kprobe/vfs_write")
+int careless(void *context)
+{
+	u32 first = 0;
+	u64 *sum = lookup(&sums, &first);
+
+	*sum += 1;
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int field(u64 *arguments)
+{
+	return ((struct task_struct *)arguments[1])->no_such_field > 0;
+}
+
+SEC("kprobe/vfs_write")
+int unread(void *context)
+{
+	u64 now = current();
+
+	output(context, &buffers, 0xffffffff, &now, sizeof(now));
+	return 0;
+}
+
+SEC("kprobe/vfs_write")
+int option(void *context)
+{
+	return CONFIG_HZ > 100;
+}
+
+SEC("kprobe/vfs_write")
+int symbol(void *context)
+{
+	return (u64)&jiffies > 1000;
+}
+
+SEC("kprobe/vfs_write")
+int foreign(void *context)
+{
+	kernel_function();
+	return 0;
+}
+
+SEC("?kprobe/vfs_write")
+int optional(void *context)
+{
+	return 0;
+}
+
+char terms[] SEC("license") = "GPL";

@@ -1,0 +1,5 @@
+#!/bin/sh
+# Builds an object file with programs of BPF: build.sh SOURCE OUTPUT. It needs clang and llvm of Debian 12.
+set -eu
+clang -target bpfel -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror -c -o "$2" "$1"
+llvm-strip -g "$2"
