@@ -39,12 +39,8 @@ func TestBusybox(t *testing.T) {
 			{Name: "init", Mode: distro.ModeProgram, Data: []byte("#!/bin/busybox sh\necho begin\n" + busyboxCommands + "/bin/busybox poweroff -f\n")},
 		})
 		m, err := distro.Run(c, distro.Stop{})
-		if err != nil {
-			t.Fatalf("%v; the console:\n%s", err, m.Console())
-		}
+		require.Need(t, err == nil, "%v; the console:\n%s", err, m.Console())
 		_, got, _ := strings.Cut(strings.ReplaceAll(m.Console(), "\r\n", "\n"), "begin\n")
-		if !strings.HasPrefix(got, string(want)) || !strings.HasSuffix(string(want), "end\n") {
-			t.Errorf("%s: the host prints\n%s, the simulator\n%s", file, want, got)
-		}
+		require.That(t, strings.HasPrefix(got, string(want)) && strings.HasSuffix(string(want), "end\n"), "%s: the host prints\n%s, the simulator\n%s", file, want, got)
 	}
 }

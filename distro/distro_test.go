@@ -96,9 +96,7 @@ func TestStops(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 			continue
 		}
-		if m.Ended() != c.ended || m.Console() != c.console || shown.String() != c.console {
-			t.Errorf("%+v: ended by %q, console %q", c, m.Ended(), m.Console())
-		}
+		require.That(t, m.Ended() == c.ended && m.Console() == c.console && shown.String() == c.console, "%+v: ended by %q, console %q", c, m.Ended(), m.Console())
 	}
 }
 
@@ -112,19 +110,13 @@ func TestRefused(t *testing.T) {
 	} {
 		c := config(t, linuxtest.Kernel{Bits: 64, Code: speaks})
 		change(&c)
-		if _, err := distro.New(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		require.Error(t, require.Err(distro.New(c)), want, "")
 	}
 	_, err := distro.Run(config(t, linuxtest.Kernel{Bits: 64, Code: speaks}), distro.Stop{Symbol: "nowhere"})
-	if err == nil || !strings.Contains(err.Error(), "has no function nowhere") {
-		t.Errorf("a symbol that does not exist: %v", err)
-	}
+	require.Error(t, err, "has no function nowhere", "a symbol that does not exist")
 	c := config(t, linuxtest.Kernel{Bits: 64, Code: []byte{0xeb, 0xfe}}) // jmp to itself
 	c.Budget = clock.FromCycles(10_000)
-	if _, err := distro.Run(c, distro.Stop{}); err == nil || !strings.Contains(err.Error(), "budget of 10000 cycles") {
-		t.Errorf("a kernel that loops: %v", err)
-	}
+	require.Error(t, require.Err(distro.Run(c, distro.Stop{})), "budget of 10000 cycles", "a kernel that loops")
 }
 
 // TestInitrd has cpio list and unpack what Initrd writes.
@@ -136,12 +128,8 @@ func TestInitrd(t *testing.T) {
 		{Name: "none", Mode: distro.ModeFile},
 	}
 	b := distro.Initrd(files)
-	if !bytes.Equal(b, distro.Initrd(files)) {
-		t.Error("two archives of the same files differ")
-	}
-	if sum := fmt.Sprintf("%.6x", sha256.Sum256(b)); sum != "822aad436c00" {
-		t.Errorf("the archive has the sum %s", sum)
-	}
+	require.That(t, bytes.Equal(b, distro.Initrd(files)), "two archives of the same files differ")
+	require.Equal(t, fmt.Sprintf("%.6x", sha256.Sum256(b)), "822aad436c00", "the archive has the sum")
 	if len(b)%4 != 0 || !bytes.HasPrefix(b, []byte("070701")) {
 		t.Errorf("%d bytes that begin with %q", len(b), b[:6])
 	}
@@ -189,11 +177,7 @@ func FuzzBoot(f *testing.F) {
 func TestNotThere(t *testing.T) {
 	code := []byte{0xb9, 0x45, 0x03, 0, 0, 0x0f, 0x32} // mov ecx, 0x345; rdmsr
 	m, err := distro.Run(config(t, linuxtest.Kernel{Bits: 64, Code: code}), distro.Stop{})
-	if err == nil || !strings.Contains(err.Error(), "triple fault") || m == nil {
-		t.Fatalf("an exception without a handler: %v", err)
-	}
+	require.Need(t, err != nil && strings.Contains(err.Error(), "triple fault") && m != nil, "an exception without a handler: %v", err)
 	got := m.CPU(0).(cpus.Refuser).Refusals()
-	if len(got) != 1 || got[0].Name != "rdmsr of 0x345" || got[0].Count != 1 || got[0].PC == 0 {
-		t.Errorf("asked for in vain: %+v", got)
-	}
+	require.That(t, len(got) == 1 && got[0].Name == "rdmsr of 0x345" && got[0].Count == 1 && got[0].PC != 0, "asked for in vain: %+v", got)
 }

@@ -29,9 +29,7 @@ func TestFactsOfPackagedKernels(t *testing.T) {
 			c.Initrd, c.Untimed = factsFiles(t, file, c.Kernel.Image.Bits), true
 			c.Budget = clock.FromCycles(120 * c.CPU.Hz)
 			m, err := distro.Run(c, distro.Stop{})
-			if err != nil {
-				t.Fatalf("%v; the console:\n%s", err, m.Console())
-			}
+			require.Need(t, err == nil, "%v; the console:\n%s", err, m.Console())
 			if *update {
 				require.NoError(t, os.WriteFile(golden, []byte(strings.Join(factsOf(m.Console()), "\n")+"\n"), 0o644))
 			}
@@ -80,9 +78,7 @@ func compareFacts(t *testing.T, of, want, console string) {
 		t.Errorf("%s: %d facts of %d; the end of the console:\n%s", of, len(got), len(lines), console[max(0, len(console)-2000):])
 	}
 	for i := range min(len(got), len(lines)) {
-		if got[i] != lines[i] {
-			t.Errorf("%s: %q, want %q", of, got[i], lines[i])
-		}
+		require.Equal(t, got[i], lines[i], "%s", of)
 	}
 }
 
@@ -114,8 +110,6 @@ func TestMeasureBuilds(t *testing.T) {
 		if strings.HasSuffix(file, "-common") {
 			continue
 		}
-		if b := buildFor(t, file, "module/kprobesim_measure.c"); !strings.Contains(string(b), "vermagic="+strings.TrimPrefix(filepath.Base(file), "linux-headers-")) {
-			t.Errorf("%s: the module is not for it", file)
-		}
+		require.That(t, strings.Contains(string(buildFor(t, file, "module/kprobesim_measure.c")), "vermagic="+strings.TrimPrefix(filepath.Base(file), "linux-headers-")), "%s: the module is not for it", file)
 	}
 }

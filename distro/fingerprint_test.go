@@ -45,7 +45,5 @@ func TestDescribe(t *testing.T) {
 			t.Fatal("the same value has two texts")
 		}
 	}
-	if err := describe(&strings.Builder{}, "x", reflect.ValueOf(struct{ F func() }{})); err == nil || !strings.Contains(err.Error(), "x.F") {
-		t.Errorf("a function is described: %v", err)
-	}
+	require.Error(t, describe(&strings.Builder{}, "x", reflect.ValueOf(struct{ F func() }{})), "x.F", "a function is described")
 }

@@ -64,9 +64,7 @@ func beginning(t *testing.T, k *kernel.Kernel) image.Symbol {
 		name = "i386_start_kernel"
 	}
 	s, ok := k.Image.Symbol(name)
-	if !ok {
-		t.Fatalf("the kernel has no function %s", name)
-	}
+	require.Need(t, ok, "the kernel has no function %s", name)
 	return s
 }
 
@@ -221,9 +219,7 @@ func qemuOrder(t *testing.T, file string, c distro.Config, begin image.Symbol, s
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	if s.c == nil {
-		t.Fatal("qemu does not listen for a debugger")
-	}
+	require.Need(t, s.c != nil, "qemu does not listen for a debugger")
 	defer s.c.Close()
 	go s.listen()
 	f, err := s.firsts(begin, some, &out)
@@ -325,9 +321,7 @@ var differing = []struct {
 func compareOrder(t *testing.T, got, want []string) {
 	t.Helper()
 	common := longest(got, want)
-	if len(common) < 200 {
-		t.Errorf("%d functions are executed in the same order: too few to say anything", len(common))
-	}
+	require.That(t, len(common) >= 200, "%d functions are executed in the same order: too few to say anything", len(common))
 	in := map[string]bool{}
 	for _, n := range common {
 		in[n] = true
@@ -351,9 +345,7 @@ func compareOrder(t *testing.T, got, want []string) {
 		}
 	}
 	// Another build of the kernel has other functions, and its threads take turns at other places.
-	if used[""] > len(common)/50 {
-		t.Errorf("%d differences are not explained, with %d functions in the same order", used[""], len(common))
-	}
+	require.That(t, used[""] <= len(common)/50, "%d differences are not explained, with %d functions in the same order", used[""], len(common))
 	t.Logf("%d functions in the same order, others %v; here %d, under qemu %d", len(common), used, len(got), len(want))
 }
 

@@ -53,9 +53,7 @@ func packaged(t testing.TB, file string) distro.Config {
 func boot(t *testing.T, file string, stop distro.Stop) (string, string) {
 	t.Helper()
 	m, err := distro.Run(packaged(t, file), stop)
-	if err != nil {
-		t.Fatalf("%s: %v; the console:\n%s", file, err, m.Console())
-	}
+	require.Need(t, err == nil, "%s: %v; the console:\n%s", file, err, m.Console())
 	return m.Console(), m.Ended()
 }
 
@@ -65,13 +63,9 @@ func TestBoot(t *testing.T) {
 	for _, file := range kernels(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			console, ended := boot(t, file, distro.Stop{})
-			if !strings.Contains(console, "\ninit: running\r\n") || ended != distro.Halted {
-				t.Errorf("ended by %q:\n%s", ended, console)
-			}
+			require.That(t, strings.Contains(console, "\ninit: running\r\n") && ended == distro.Halted, "ended by %q:\n%s", ended, console)
 			for _, bad := range []string{"Oops", "BUG:", "WARNING:", "unchecked MSR"} {
-				if strings.Contains(console, bad) {
-					t.Errorf("the kernel complains (%s):\n%s", bad, console)
-				}
+				require.That(t, !strings.Contains(console, bad), "the kernel complains (%s):\n%s", bad, console)
 			}
 			compareQemu(t, file, lines(console), 1)
 		})
@@ -89,9 +83,7 @@ func TestBootSeveral(t *testing.T) {
 			c.CPUs, c.Command = 2, distro.Command(2)
 			c.Untimed = c.Kernel.Image.Bits == 32
 			part, err := distro.Run(c, distro.Stop{Symbol: "run_init_process"})
-			if err != nil {
-				t.Fatalf("%v; the console:\n%s", err, part.Console())
-			}
+			require.Need(t, err == nil, "%v; the console:\n%s", err, part.Console())
 			written := c
 			if written.From, err = distro.Snapshot(c, part); err != nil {
 				t.Fatal(err)
@@ -107,9 +99,7 @@ func TestBootSeveral(t *testing.T) {
 			require.NoError(t, err)
 			rest := require.Must(distro.Run(written, distro.Stop{}))(t)
 			want, got := lookAll(whole), lookAll(rest)
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("behind the snapshot %v, without %v; the console:\n%s", got.now, want.now, got.console)
-			}
+			require.That(t, reflect.DeepEqual(got, want), "behind the snapshot %v, without %v; the console:\n%s", got.now, want.now, got.console)
 			checkSeveral(t, whole)
 			compareQemu(t, file, lines(want.console), 2)
 		})
@@ -120,14 +110,10 @@ func TestBootSeveral(t *testing.T) {
 func checkSeveral(t *testing.T, m *sim.Machine) {
 	t.Helper()
 	for _, line := range []string{"\ninit: running\r\n", "smp: Brought up 1 node, 2 CPUs"} {
-		if !strings.Contains(m.Console(), line) || m.Ended() != distro.Halted {
-			t.Errorf("ended by %q without %q:\n%s", m.Ended(), line, m.Console())
-		}
+		require.That(t, strings.Contains(m.Console(), line) && m.Ended() == distro.Halted, "ended by %q without %q:\n%s", m.Ended(), line, m.Console())
 	}
 	for _, bad := range []string{"Oops", "BUG", "WARNING:", "unchecked MSR", "warp", "Marking TSC unstable"} {
-		if strings.Contains(m.Console(), bad) {
-			t.Errorf("the kernel complains (%s):\n%s", bad, m.Console())
-		}
+		require.That(t, !strings.Contains(m.Console(), bad), "the kernel complains (%s):\n%s", bad, m.Console())
 	}
 }
 
@@ -136,9 +122,7 @@ func TestBootTwice(t *testing.T) {
 	file := kernels(t)[0]
 	first, ended := boot(t, file, distro.Stop{Symbol: "rest_init"})
 	second, _ := boot(t, file, distro.Stop{Symbol: "rest_init"})
-	if first != second || ended != distro.AtSymbol || first == "" {
-		t.Errorf("two boots differ, or ended by %q:\n%s\n%s", ended, first, second)
-	}
+	require.That(t, first == second && ended == distro.AtSymbol && first != "", "two boots differ, or ended by %q:\n%s\n%s", ended, first, second)
 }
 
 // unseen is told of every instruction and says nothing. What it is told of is executed one by one.
@@ -174,12 +158,8 @@ func TestUntimedBootsAlike(t *testing.T) {
 					b.Registers(), b.Counters().Instructions)
 			}
 			x, y := a.(*x86.CPU), b.(*x86.CPU)
-			if !reflect.DeepEqual(x.ITLB, y.ITLB) || !reflect.DeepEqual(x.DTLB, y.DTLB) {
-				t.Errorf("%s: what the TLBs hold differs", file)
-			}
-			if first.Console() != m.Console() || !bytes.Equal(x.Memory.Raw(), y.Memory.Raw()) {
-				t.Errorf("%s: memory or console differ:\n%s\n%s", file, first.Console(), m.Console())
-			}
+			require.That(t, reflect.DeepEqual(x.ITLB, y.ITLB) && reflect.DeepEqual(x.DTLB, y.DTLB), "%s: what the TLBs hold differs", file)
+			require.That(t, first.Console() == m.Console() && bytes.Equal(x.Memory.Raw(), y.Memory.Raw()), "%s: memory or console differ:\n%s\n%s", file, first.Console(), m.Console())
 		}
 	}
 }

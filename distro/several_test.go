@@ -116,9 +116,7 @@ func TestSeveralCPUs(t *testing.T) {
 			}
 			part, _ := digits(base, n)
 			m, err := distro.Run(part, stop)
-			if err != nil || len(m.Console()) > 23 {
-				t.Fatalf("%s: %v, ended by %q behind %q", what, err, m.Ended(), m.Console())
-			}
+			require.Need(t, err == nil && len(m.Console()) <= 23, "%s: %v, ended by %q behind %q", what, err, m.Ended(), m.Console())
 			b := require.Must(distro.Snapshot(part, m))(t)
 			rest, _ := digits(base, 60)
 			rest.From = b
@@ -131,25 +129,17 @@ func TestSeveralCPUs(t *testing.T) {
 func TestSeveralRefused(t *testing.T) {
 	c, _ := several(t)
 	c.Board = pc.Board{}
-	if _, err := distro.New(c); err == nil || !strings.Contains(err.Error(), "no firmware that would tell") {
-		t.Errorf("a board without firmware: %v", err)
-	}
+	require.Error(t, require.Err(distro.New(c)), "no firmware that would tell", "a board without firmware")
 	c, _ = several(t)
 	c.CPUs = 33
-	if _, err := distro.New(c); err == nil || !strings.Contains(err.Error(), "has room for 32") {
-		t.Errorf("33 CPUs: %v", err)
-	}
+	require.Error(t, require.Err(distro.New(c)), "has room for 32", "33 CPUs")
 	c, _ = several(t)
 	c.CPU = cpustest.Config(x86.ISA32())
 	c.CPU.Answers = map[string]map[uint64][]uint64{"cpuid": {1: {0x10676, 0, 0, 1}}}
-	if _, err := distro.New(c); err == nil || !strings.Contains(err.Error(), "no local APIC") {
-		t.Errorf("CPUs without APICs: %v", err)
-	}
+	require.Error(t, require.Err(distro.New(c)), "no local APIC", "CPUs without APICs")
 	c, _ = several(t)
 	part, _ := digits(c, 3)
 	b := require.Must(distro.Snapshot(part, run(t, part)))(t)
 	c.CPUs, c.From = 1, b
-	if _, err := distro.Run(c, distro.Stop{}); err == nil || !strings.Contains(err.Error(), "number of CPUs") {
-		t.Errorf("a snapshot of two CPUs for one: %v", err)
-	}
+	require.Error(t, require.Err(distro.Run(c, distro.Stop{})), "number of CPUs", "a snapshot of two CPUs for one")
 }

@@ -79,9 +79,7 @@ func TestSnapshot(t *testing.T) {
 			if got := look(run(t, rest)); got != want {
 				t.Errorf("%d bits, %s: with a snapshot %+v, without %+v", bits, model, got, want)
 			}
-			if shown.String() != want.console[23:] {
-				t.Errorf("%d bits, %s: printed %q behind the snapshot", bits, model, shown)
-			}
+			require.That(t, shown.String() == want.console[23:], "%d bits, %s: printed %q behind the snapshot", bits, model, shown)
 		}
 	}
 }
@@ -101,9 +99,7 @@ func TestSnapshotRefused(t *testing.T) {
 		d, _ := digits(config(t, linuxtest.Kernel{Bits: 64, Code: counts}), 5)
 		d.From = b
 		change(&d)
-		if _, err := distro.Run(d, distro.Stop{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		require.Error(t, require.Err(distro.Run(d, distro.Stop{})), want, "")
 	}
 }
 
@@ -131,9 +127,7 @@ func TestUntimedSnapshot(t *testing.T) {
 		if got := look(run(t, rest)); got != want {
 			t.Errorf("%s: with a snapshot %+v, without %+v", model, got, want)
 		}
-		if want.console != plain.console || want.now >= plain.now {
-			t.Errorf("%s: printed %q in %d, with the model %q in %d", model, want.console, want.now, plain.console, plain.now)
-		}
+		require.That(t, want.console == plain.console && want.now < plain.now, "%s: printed %q in %d, with the model %q in %d", model, want.console, want.now, plain.console, plain.now)
 	}
 }
 

@@ -53,13 +53,9 @@ func TestSqlite(t *testing.T) {
 		c.Initrd = distro.Initrd(files)
 		c.CPU.Answers = cpus.Answers{"cpuid": {1: {0x10676, 1<<16 | 8<<8, 1 << 13, 0x789ab7d}}}
 		m, err := distro.Run(c, distro.Stop{})
-		if err != nil {
-			t.Fatalf("%v; the console:\n%s", err, m.Console())
-		}
+		require.Need(t, err == nil, "%v; the console:\n%s", err, m.Console())
 		_, got, _ := strings.Cut(strings.ReplaceAll(m.Console(), "\r\n", "\n"), "begin\n")
-		if !strings.HasPrefix(got, string(want)) || !bytes.HasSuffix(want, []byte("end\n")) {
-			t.Errorf("%s: the host prints\n%s, the simulator\n%s", file, want, got)
-		}
+		require.That(t, strings.HasPrefix(got, string(want)) && bytes.HasSuffix(want, []byte("end\n")), "%s: the host prints\n%s, the simulator\n%s", file, want, got)
 	}
 }
 

@@ -115,9 +115,7 @@ func TestPinnedPoints(t *testing.T) {
 				}
 			}
 			for _, metric := range c.metrics {
-				if !slices.ContainsFunc(got, func(r results.Record) bool { return r.Metric == metric && !r.Value.IsZero() }) {
-					t.Errorf("%s is not measured, or zero", metric)
-				}
+				require.That(t, slices.ContainsFunc(got, func(r results.Record) bool { return r.Metric == metric && !r.Value.IsZero() }), "%s is not measured, or zero", metric)
 			}
 		})
 	}
@@ -165,9 +163,7 @@ func TestInputsOfBaselines(t *testing.T) {
 		}
 	}
 	for _, name := range baselineFiles(t) {
-		if !have[name] {
-			t.Errorf("results/baselines has %s, and no experiment has that name: remove the files", name)
-		}
+		require.That(t, have[name], "results/baselines has %s, and no experiment has that name: remove the files", name)
 	}
 }
 
@@ -206,14 +202,10 @@ func TestEveryExperimentIsPinned(t *testing.T) {
 			seen = append(seen, p.Kind) // measured where there is a kernel: TestLinux of kinds
 			continue
 		}
-		if len(p.Collected) == 0 && !slices.Contains(have, p.Name) {
-			t.Errorf("no point of %s is measured by go test", p.Name)
-		}
+		require.That(t, len(p.Collected) != 0 || slices.Contains(have, p.Name), "no point of %s is measured by go test", p.Name)
 		seen = append(seen, p.Kind)
 	}
 	for _, kind := range planning.Kinds() {
-		if !slices.Contains(seen, kind) {
-			t.Errorf("no experiment is of kind %s", kind)
-		}
+		require.That(t, slices.Contains(seen, kind), "no experiment is of kind %s", kind)
 	}
 }

@@ -89,9 +89,7 @@ func TestLoopsOfTC2(t *testing.T) {
 			want float64
 		}{{a15, x.a15}, {a7, x.a7}} {
 			got := tc2Cycles(t, k.m, x.body, times) / times
-			if k.want != 0 && math.Abs(got-k.want) > k.want*loopTolerance/100 {
-				t.Errorf("%s: %s: %.2f cycles, want %.2f", k.m.CPU.Name, x.text, got, k.want)
-			}
+			require.That(t, k.want == 0 || !(math.Abs(got-k.want) > k.want*loopTolerance/100), "%s: %s: %.2f cycles, want %.2f", k.m.CPU.Name, x.text, got, k.want)
 		}
 	}
 }

@@ -46,9 +46,7 @@ func TestAppendedInstructions(t *testing.T) {
 		{"no operation", "90", 64.0 / 3},
 	} {
 		window := added(cpus.Window, c.body)
-		if math.Abs(window-c.cycles) > 0.1*c.cycles {
-			t.Errorf("64 times %s: %.1f cycles more, want about %.0f", c.name, window, c.cycles)
-		}
+		require.That(t, !(math.Abs(window-c.cycles) > 0.1*c.cycles), "64 times %s: %.1f cycles more, want about %.0f", c.name, window, c.cycles)
 		table += fmt.Sprintf("| %s | %.0f | %.0f | %.0f |\n", c.name, added(cpus.Throughput, c.body), window, c.cycles)
 	}
 	holdTable(t, "appended", table)
@@ -267,9 +265,7 @@ func holdTable(t *testing.T, name, want string) {
 	begin, end := "<!-- "+name+" -->\n", "<!-- "+name+" end -->"
 	before, rest, _ := strings.Cut(string(text), begin)
 	_, after, ok := strings.Cut(rest, end)
-	if !ok {
-		t.Fatalf("docs/fidelity.md has no table between %q and %q", begin, end)
-	}
+	require.Need(t, ok, "docs/fidelity.md has no table between %q and %q", begin, end)
 	holdText(t, file, before+begin+want+end+after)
 }
 

@@ -27,9 +27,7 @@ func TestTheModesOfAMachineShareNumbers(t *testing.T) {
 	changed := map[string]bool{
 		"event.exception_breakpoint.cycles": true, "event.exception_debug.cycles": true,
 	}
-	if len(wide) < 200 || len(narrow) > len(wide)+1 {
-		t.Errorf("%d and %d numbers", len(wide), len(narrow))
-	}
+	require.That(t, len(wide) >= 200 && len(narrow) <= len(wide)+1, "%d and %d numbers", len(wide), len(narrow))
 	for path, p := range wide {
 		if same := narrow[path].Value == p.Value; same == changed[path] {
 			t.Errorf("%s is %s in one mode and %s in the other", path, p.Value, narrow[path].Value)
@@ -57,13 +55,9 @@ func TestEveryNumberHasASource(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if len(m.FittedParams()) > 2 {
-			t.Errorf("%s: more than two fitted parameters", name)
-		}
+		require.That(t, len(m.FittedParams()) <= 2, "%s: more than two fitted parameters", name)
 		for _, p := range m.Params {
-			if p.Source == "" || p.Value == "" {
-				t.Errorf("%s: %s has no value or no source", p.Pos, p.Path)
-			}
+			require.That(t, p.Source != "" && p.Value != "", "%s: %s has no value or no source", p.Pos, p.Path)
 		}
 	}
 }
@@ -72,18 +66,10 @@ func TestEveryNumberHasASource(t *testing.T) {
 // caches and TLBs.
 func TestOptionalShapes(t *testing.T) {
 	power, xeon := loopMachine(t, "power5-1656").CPU, loopMachine(t, "xeon-e5410").CPU
-	if power.Groups != (cpus.Groups{On: true, BranchSlots: 1}) || xeon.Groups.On {
-		t.Errorf("groups: %+v and %+v", power.Groups, xeon.Groups)
-	}
-	if power.TLB2.Entries != 2048 || power.TLB2.Latency != 14*clock.PerCycle || xeon.TLB2 != (cpus.TLB2{}) {
-		t.Errorf("tlb.second: %+v and %+v", power.TLB2, xeon.TLB2)
-	}
-	if power.L3.Size != 36<<20 || xeon.L3.Size != 0 || !power.L1D.WriteAround || xeon.L1D.WriteAround {
-		t.Errorf("cache.l3 of %d and %d bytes; write_around: %t and %t", power.L3.Size, xeon.L3.Size, power.L1D.WriteAround, xeon.L1D.WriteAround)
-	}
-	if !power.Predictor.TargetsByAddress || xeon.Predictor.TargetsByAddress {
-		t.Error("targets_by_address")
-	}
+	require.That(t, power.Groups == (cpus.Groups{On: true, BranchSlots: 1}) && !xeon.Groups.On, "groups: %+v and %+v", power.Groups, xeon.Groups)
+	require.That(t, power.TLB2.Entries == 2048 && power.TLB2.Latency == 14*clock.PerCycle && xeon.TLB2 == (cpus.TLB2{}), "tlb.second: %+v and %+v", power.TLB2, xeon.TLB2)
+	require.That(t, power.L3.Size == 36<<20 && xeon.L3.Size == 0 && power.L1D.WriteAround && !xeon.L1D.WriteAround, "cache.l3 of %d and %d bytes; write_around: %t and %t", power.L3.Size, xeon.L3.Size, power.L1D.WriteAround, xeon.L1D.WriteAround)
+	require.That(t, power.Predictor.TargetsByAddress && !xeon.Predictor.TargetsByAddress, "targets_by_address")
 	if k := power.Classes["record"]; k.Latency2 != 4*clock.PerCycle || k.Alone || !power.Classes["mfcr"].Alone {
 		t.Errorf("latency2 and alone: %+v", k)
 	}

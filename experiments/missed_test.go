@@ -32,9 +32,7 @@ func TestInstancesNeeded(t *testing.T) {
 		}
 		tried++
 	}
-	if tried < 300 {
-		t.Errorf("%d points", tried)
-	}
+	require.That(t, tried >= 300, "%d points", tried)
 }
 
 // number is the value of a swept key.

@@ -26,9 +26,7 @@ func TestNeededNumbers(t *testing.T) {
 		"pushf and popf", "push; popfq", "interrupts off and restored", "spin lock and unlock by calls", "calls of depth 8", "jmp to the next line of code",
 	} {
 		at := slices.IndexFunc(publishedLoops, func(l publishedLoop) bool { return l.Name == name })
-		if at < 0 {
-			t.Fatalf("no loop %s", name)
-		}
+		require.Need(t, at >= 0, "no loop %s", name)
 		f := publishedLoops[at].Published["xeon-e5410"]
 		row := fmt.Sprintf("| %s | %g | %s |", name, f.Cycles, f.Source)
 		for i, set := range needed {
@@ -49,9 +47,7 @@ func TestNeededNumbers(t *testing.T) {
 		table += row + "\n"
 	}
 	for i, set := range needed[1:] {
-		if worst[i+1] < 0.4 {
-			t.Errorf("%s: the loops are missed by %.0f %% at most, which excludes nothing", set, 100*worst[i+1])
-		}
+		require.That(t, !(worst[i+1] < 0.4), "%s: the loops are missed by %.0f %% at most, which excludes nothing", set, 100*worst[i+1])
 	}
 	holdTable(t, "needed", table)
 }

@@ -76,9 +76,7 @@ func TestPredictionsMeetThePublishedFigures(t *testing.T) {
 				t.Errorf("%s, %s: %.3f us, published %s, known as a miss: %v", row.name, o.Point.Name, microsPerHit(o), pub.Micros, known)
 			}
 		}
-		if !slices.Equal(fitted, row.fitted) {
-			t.Errorf("%s: fitted on %v, want %v", row.name, fitted, row.fitted)
-		}
+		require.That(t, slices.Equal(fitted, row.fitted), "%s: fitted on %v, want %v", row.name, fitted, row.fitted)
 		if mean := sum / float64(n); n == 0 || mean > row.mean {
 			t.Errorf("%s: %d predictions are off by %.1f %% in the mean, want at most %.0f %%", row.name, n, 100*mean, 100*row.mean)
 		}
@@ -100,15 +98,11 @@ func TestOneDigit(t *testing.T) {
 	require.NoError(t, err)
 	us, published := map[string]float64{}, map[string]float64{}
 	for _, o := range (&running.Runner{Measure: kinds.Measure}).Run(p) {
-		if o.Err != nil {
-			t.Fatal(o.Err)
-		}
+		require.NoError(t, o.Err)
 		name, pub := o.Point.Name, o.Point.Probe.Published.Micros
 		us[name], published[name] = microsPerHit(o), pub.Float()
 		low, high := pub.Bounds()
-		if us[name] < low.Float()*(1-mostError) || us[name] > high.Float()*(1+mostError) {
-			t.Errorf("%s: %.3f us is off by more than %.0f %% from all that rounds to %s", name, us[name], 100*mostError, pub)
-		}
+		require.That(t, !(us[name] < low.Float()*(1-mostError)) && !(us[name] > high.Float()*(1+mostError)), "%s: %.3f us is off by more than %.0f %% from all that rounds to %s", name, us[name], 100*mostError, pub)
 		if o.Point.Probe.Role == results.Fitted && math.Abs(us[name]/pub.Float()-1) > fitError {
 			t.Errorf("%s: fitted, but %.3f us, published %s: calibrate", name, us[name], pub)
 		}
@@ -125,14 +119,10 @@ func TestEveryPublishedRowIsHeld(t *testing.T) {
 	for _, row := range publishedRows {
 		rows = append(rows, row.name)
 	}
-	if !slices.ContainsFunc(everyPlan(t), func(p *schema.Plan) bool { return p.Name == "overhead-published" && slices.Equal(p.Collected, rows) }) {
-		t.Errorf("overhead-published does not collect what is held: %v", rows)
-	}
+	require.That(t, slices.ContainsFunc(everyPlan(t), func(p *schema.Plan) bool { return p.Name == "overhead-published" && slices.Equal(p.Collected, rows) }), "overhead-published does not collect what is held: %v", rows)
 	for _, p := range everyPlan(t) {
 		published := slices.ContainsFunc(p.Points, func(pt schema.Point) bool { return pt.Probe.Published != nil })
-		if len(p.Collected) == 0 && published != slices.Contains(append(rows, oneDigit), p.Name) {
-			t.Errorf("%s: published figures %v, held %v", p.Name, published, !published)
-		}
+		require.That(t, len(p.Collected) != 0 || published == slices.Contains(append(rows, oneDigit), p.Name), "%s: published figures %v, held %v", p.Name, published, !published)
 	}
 }
 

@@ -221,9 +221,7 @@ func (r speedRun) allocations(t *testing.T) {
 		rounds := 1_050_000*tried/run(tried) + tried
 		allocs := testing.AllocsPerRun(1, func() { done = run(rounds) })
 		t.Logf("%.0f allocations in %d instructions", allocs, done)
-		if done < 1e6 || allocs > few {
-			t.Errorf("%.0f allocations in %d instructions, want at most %d in a million", allocs, done, few)
-		}
+		require.That(t, done >= 1e6 && !(allocs > few), "%.0f allocations in %d instructions, want at most %d in a million", allocs, done, few)
 	})
 }
 

@@ -41,9 +41,7 @@ func bench(tb testing.TB, name string) (Run, image.Func, *result) {
 	im, err := image.Load(name, b)
 	require.NoError(tb, err)
 	_, target, ok := targets.Image(targets.List(), name)
-	if !ok {
-		tb.Fatalf("no image %s", name)
-	}
+	require.Need(tb, ok, "no image %s", name)
 	fn, _ := im.Func("bench_target")
 	var last result
 	run := func(_ clock.Ticks, attach Attach) error {
@@ -146,9 +144,7 @@ func TestTimesStay(t *testing.T) {
 			c.want(fmt.Sprintf("Z2,%x,8", fn.Entry&^7), "OK") // nobody writes there
 			c.want("D", "OK")
 			require.NoError(t, <-c.over)
-			if !slices.Equal(last.now, plain.now) || last.sum != plain.sum || !slices.Equal(last.counters, plain.counters) {
-				t.Errorf("with a debugger %v, without one %v", *last, plain)
-			}
+			require.That(t, slices.Equal(last.now, plain.now) && last.sum == plain.sum && slices.Equal(last.counters, plain.counters), "with a debugger %v, without one %v", *last, plain)
 		})
 	}
 }
@@ -181,13 +177,9 @@ func TestBackwards(t *testing.T) {
 			}
 			c.want(fmt.Sprintf("Z0,%x,4", fn.Entry), "OK")
 			c.want("bc", "T05thread:.;swbreak:;")
-			if got := c.monitor("cycles"); got != first {
-				t.Errorf("back at the first call: %s, want %s", got, first)
-			}
+			require.Equal(t, c.monitor("cycles"), first, "back at the first call")
 			c.want("bc", "T05thread:1;replaylog:begin;")
-			if got := c.monitor("cycles"); got != begin {
-				t.Errorf("at the beginning: %s, want %s", got, begin)
-			}
+			require.Equal(t, c.monitor("cycles"), begin, "at the beginning")
 			c.want("bs", "T05thread:1;replaylog:begin;")
 		})
 	}
@@ -203,9 +195,7 @@ func TestEnd(t *testing.T) {
 	c.want("bc", "T05thread:.;swbreak:;")
 	c.want(fmt.Sprintf("z0,%x,1", fn.Entry), "OK")
 	c.want("vCont;c", "T05thread:.;replaylog:end;")
-	if got := c.monitor("cycles"); got != end {
-		t.Errorf("at the end %s, want %s", got, end)
-	}
+	require.Equal(t, c.monitor("cycles"), end, "at the end")
 	c.want("vCont;c", "W00")
 	require.NoError(t, <-c.over)
 }
@@ -284,9 +274,7 @@ func TestTake(t *testing.T) {
 			}
 		}
 	}))
-	if !c.mu.TryLock() || len(c.list) > 0 {
-		t.Errorf("%d states, or the list is locked", len(c.list))
-	}
+	require.That(t, c.mu.TryLock() && len(c.list) <= 0, "%d states, or the list is locked", len(c.list))
 }
 
 // TestThin drops the state with the narrowest gap for its distance from the present, and never the present one.
@@ -298,9 +286,7 @@ func TestThin(t *testing.T) {
 		}
 		c.thin(now)
 		c.thin(now) // now they are few enough
-		if len(c.list) != mostCheckpoints || slices.ContainsFunc(c.list, func(x checkpoint) bool { return x.at == want }) {
-			t.Errorf("at %d: %v, want all but %d", now, c.list, want)
-		}
+		require.That(t, len(c.list) == mostCheckpoints && !slices.ContainsFunc(c.list, func(x checkpoint) bool { return x.at == want }), "at %d: %v, want all but %d", now, c.list, want)
 	}
 }
 
@@ -323,9 +309,7 @@ func FuzzPackets(f *testing.F) {
 		if reply, silent := s.answer(p); len(reply) > protocol.MaxPacket || silent && text[0] != 'k' {
 			t.Errorf("%q: a reply of %d bytes, none at all is %t", p, len(reply), silent)
 		}
-		if s.ending != nil && !errors.Is(s.ending, errDetached) && !errors.Is(s.ending, errKill) {
-			t.Errorf("%q ends the session: %v", p, s.ending)
-		}
+		require.That(t, s.ending == nil || errors.Is(s.ending, errDetached) || errors.Is(s.ending, errKill), "%q ends the session: %v", p, s.ending)
 		s.ending = nil
 	})
 }

@@ -21,13 +21,9 @@ func TestSymbols(t *testing.T) {
 		require.NoError(t, err)
 		symbols, err := f.Symbols()
 		require.NoError(t, err)
-		if f.Machine != im.Machine || f.ByteOrder != im.Order || len(symbols) != len(im.Symbols) {
-			t.Fatalf("%s: %v with %d symbols, want %v with %d", name, f.FileHeader, len(symbols), im.Machine, len(im.Symbols))
-		}
+		require.Need(t, f.Machine == im.Machine && f.ByteOrder == im.Order && len(symbols) == len(im.Symbols), "%s: %v with %d symbols, want %v with %d", name, f.FileHeader, len(symbols), im.Machine, len(im.Symbols))
 		for _, s := range f.Sections[1:] {
-			if s.Name == "" || s.Name[0] != '.' {
-				t.Errorf("%s: a section with the name %q", name, s.Name)
-			}
+			require.That(t, s.Name != "" && s.Name[0] == '.', "%s: a section with the name %q", name, s.Name)
 		}
 		names := require.Must(f.Section(".strtab").Data())(t)
 		if names[0] != 0 {

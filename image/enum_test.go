@@ -1,8 +1,9 @@
 package image
 
 import (
-	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestEnumsThatClash: each unit declares the constants that it uses, and all must agree.
@@ -11,12 +12,8 @@ func TestEnumsThatClash(t *testing.T) {
 	for _, v := range []int64{8192, 8192} {
 		im.types.declare("THREAD_SIZE", v)
 	}
-	if v, err := im.Enum("THREAD_SIZE"); err != nil || v != 8192 {
-		t.Errorf("%d, %v", v, err)
-	}
+	require.Got(im.Enum("THREAD_SIZE"))(t, 8192, "")
 	im.types.declare("THREAD_SIZE", 4096)
 	im.types.declare("THREAD_SIZE", 8192)
-	if _, err := im.Enum("THREAD_SIZE"); err == nil || !strings.Contains(err.Error(), "different values") {
-		t.Errorf("sizes that differ: %v", err)
-	}
+	require.Error(t, require.Err(im.Enum("THREAD_SIZE")), "different values", "sizes that differ")
 }

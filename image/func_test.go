@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"strings"
 	"testing"
 
 	"kprobesim/image/imagetest"
+	"kprobesim/internal/require"
 )
 
 const (
@@ -50,16 +50,12 @@ func TestFunc(t *testing.T) {
 	if f, ok := im.Func("nothing"); ok {
 		t.Errorf("nothing is %+v", f)
 	}
-	if im.Descriptors() || im.Callee(opdAt) != opdAt || im.CName(".x") != ".x" {
-		t.Error("an x86-64 image has descriptors")
-	}
+	require.That(t, !im.Descriptors() && im.Callee(opdAt) == opdAt && im.CName(".x") == ".x", "an x86-64 image has descriptors")
 }
 
 func TestFuncWithDescriptors(t *testing.T) {
 	im, err := Load("ppc64.elf", descriptors().Build())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []Func{
 		{Name: "begin", Entry: imagetest.Base, Pointer: opdAt, TOC: toc, Size: 0x20, Typed: true},
 		{Name: "modern", Entry: imagetest.Base + 0x20, Pointer: opdAt + 24, TOC: toc, Size: 0x60, Typed: true},
@@ -68,9 +64,7 @@ func TestFuncWithDescriptors(t *testing.T) {
 		if f, ok := im.Func(want.Name); !ok || f != want {
 			t.Errorf("%s is %+v, %v", want.Name, f, ok)
 		}
-		if got := im.Callee(want.Pointer); got != want.Entry {
-			t.Errorf("a pointer to %s leads to %#x", want.Name, got)
-		}
+		require.Equal(t, im.Callee(want.Pointer), want.Entry, "a pointer to %s leads to", want.Name)
 	}
 	if !im.Descriptors() || im.Entry != imagetest.Base {
 		t.Errorf("descriptors %v, entry %#x", im.Descriptors(), im.Entry)
@@ -91,17 +85,13 @@ func TestFuncWithDescriptors(t *testing.T) {
 			NewSymbol(".old", mod+0x20, 0x10, true, true, ".text"),
 		},
 	}
-	if err := im.AddModule(m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, im.AddModule(m))
 	for at, want := range map[uint64]string{mod + 4: "m:.new", mod + 0x24: "m:.old", mod + 0x40: "m:new"} {
 		if s, _, ok := im.At(at); !ok || s.Module+":"+s.Name != want {
 			t.Errorf("%#x is in %s:%s, want %s", at, s.Module, s.Name, want)
 		}
 	}
-	if len(im.Natives) != 1 || im.Natives[0].Name != "sim_main" {
-		t.Errorf("natives are %+v", im.Natives)
-	}
+	require.That(t, len(im.Natives) == 1 && im.Natives[0].Name == "sim_main", "natives are %+v", im.Natives)
 }
 
 func TestDamagedDescriptors(t *testing.T) {
@@ -112,9 +102,7 @@ func TestDamagedDescriptors(t *testing.T) {
 	} {
 		e := descriptors()
 		change(e)
-		if _, err := Load("bad.elf", e.Build()); err == nil || !strings.Contains(err.Error(), "function modern: its descriptor") {
-			t.Errorf("%s: error %v", name, err)
-		}
+		require.Error(t, require.Err(Load("bad.elf", e.Build())), "function modern: its descriptor", "%s", name)
 	}
 	e := descriptors()
 	e.Data[0x200] = 8

@@ -30,9 +30,7 @@ func gccImage(tb testing.TB, flags ...string) []byte {
 		tb.Fatalf("%s %s: %v\n%s", cc, strings.Join(args, " "), err, msg)
 	}
 	b, err := os.ReadFile(out)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return b
 }
 
@@ -48,9 +46,7 @@ func TestCompiledImage(t *testing.T) {
 	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			im, err := Load("guest.elf", gccImage(t, flags...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			checkFields(t, im)
 			checkEnums(t, im)
 			checkLines(t, im)
@@ -61,9 +57,7 @@ func TestCompiledImage(t *testing.T) {
 func mustGetwd(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dir
 }
 
@@ -112,27 +106,19 @@ func checkFields(t *testing.T, im *Image) {
 	} {
 		f, err := field(im, c.typ, c.path)
 		if c.fail != "" {
-			if err == nil || !strings.Contains(err.Error(), c.fail) {
-				t.Errorf("%s.%s: error %v does not say %q", c.typ, c.path, err, c.fail)
-			}
+			require.That(t, err != nil && strings.Contains(err.Error(), c.fail), "%s.%s: error %v does not say %q", c.typ, c.path, err, c.fail)
 			continue
 		}
-		if err != nil || f.Offset != c.offset || f.Size != c.size {
-			t.Errorf("%s.%s = %+v, %v; want %d, %d", c.typ, c.path, f, err, c.offset, c.size)
-		}
+		require.That(t, err == nil && f.Offset == c.offset && f.Size == c.size, "%s.%s = %+v, %v; want %d, %d", c.typ, c.path, f, err, c.offset, c.size)
 	}
 }
 
 func checkEnums(t *testing.T, im *Image) {
 	t.Helper()
 	for name, want := range map[string]int64{"SMALLEST": -3, "LARGEST": 0x3ff0000} {
-		if v, err := im.Enum(name); err != nil || v != want {
-			t.Errorf("%s is %d, %v", name, v, err)
-		}
+		require.Got(im.Enum(name))(t, want, "%s", name)
 	}
-	if _, err := im.Enum("NONE"); err == nil || !strings.Contains(err.Error(), "no enumerator NONE") {
-		t.Errorf("NONE: %v", err)
-	}
+	require.Error(t, require.Err(im.Enum("NONE")), "no enumerator NONE", "NONE")
 }
 
 func field(im *Image, typ, path string) (Field, error) {
@@ -148,40 +134,28 @@ func field(im *Image, typ, path string) (Field, error) {
 func checkLines(t *testing.T, im *Image) {
 	t.Helper()
 	src, err := os.ReadFile("testdata/guest.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := strings.Split(string(src), "\n")
 	for fn, want := range map[string]string{
 		"handler": "return x + x;", "work": "sum += i ^ n;", "_start": "if (probes)",
 	} {
 		s, ok := im.Symbol(fn)
-		if !ok {
-			t.Fatalf("no symbol %s", fn)
-		}
+		require.Need(t, ok, "no symbol %s", fn)
 		found := false
 		for a := s.Addr; a < s.Addr+s.Size; a++ {
 			file, line, ok := im.Line(a)
-			if !ok || file != "guest.c" || line < 1 || line > len(text) {
-				t.Fatalf("Line(%s+%#x) = %q:%d, %v", fn, a-s.Addr, file, line, ok)
-			}
+			require.Need(t, ok && file == "guest.c" && line >= 1 && line <= len(text), "Line(%s+%#x) = %q:%d, %v", fn, a-s.Addr, file, line, ok)
 			found = found || strings.Contains(text[line-1], want)
 		}
-		if !found {
-			t.Errorf("no instruction of %s comes from %q", fn, want)
-		}
+		require.That(t, found, "no instruction of %s comes from %q", fn, want)
 	}
-	if p := im.Phase(mustSymbol(t, im, "handler").Addr); p != PhaseHandler {
-		t.Errorf("handler is in phase %v", p)
-	}
+	require.Equal(t, im.Phase(mustSymbol(t, im, "handler").Addr), PhaseHandler, "handler is in phase")
 }
 
 func mustSymbol(t *testing.T, im *Image, name string) Symbol {
 	t.Helper()
 	s, ok := im.Symbol(name)
-	if !ok {
-		t.Fatalf("no symbol %s", name)
-	}
+	require.Need(t, ok, "no symbol %s", name)
 	return s
 }
 

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestGuestImages loads the images that the project ships and checks what the machine and package
 // kprobes rely on.
 func TestGuestImages(t *testing.T) {
 	paths, err := filepath.Glob("../workloads/images/*.elf")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no guest images: %v", err)
-	}
+	require.Need(t, err == nil && len(paths) != 0, "no guest images: %v", err)
 	for _, p := range paths {
 		t.Run(filepath.Base(p), func(t *testing.T) { checkGuestImage(t, p) })
 	}
@@ -22,16 +22,10 @@ func TestGuestImages(t *testing.T) {
 
 func checkGuestImage(t *testing.T, path string) {
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	im, err := Load(filepath.Base(path), b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(im.Natives) == 0 {
-		t.Error("no natives")
-	}
+	require.NoError(t, err)
+	require.That(t, len(im.Natives) != 0, "no natives")
 	for _, name := range []string{
 		"boot_stack_top", "start_kernel", "__kprobes_text_start", "__kprobes_text_end", "_end",
 	} {
@@ -46,9 +40,7 @@ func checkGuestImage(t *testing.T, path string) {
 	} {
 		for _, path := range paths {
 			f, err := field(im, typ, path)
-			if err != nil || f.Size == 0 {
-				t.Errorf("struct %s: %+v, %v", typ, f, err)
-			}
+			require.That(t, err == nil && f.Size != 0, "struct %s: %+v, %v", typ, f, err)
 		}
 	}
 	for _, name := range []string{"TASK_DEAD", "THREAD_SIZE", "TIF_NEED_RESCHED", "PREEMPT_ACTIVE", "USER_STACK_SIZE"} {
@@ -57,9 +49,7 @@ func checkGuestImage(t *testing.T, path string) {
 		}
 	}
 	for _, s := range im.Symbols {
-		if strings.HasPrefix(s.Name, "$") {
-			t.Fatalf("%q at %#x names nothing", s.Name, s.Addr)
-		}
+		require.Need(t, !strings.HasPrefix(s.Name, "$"), "%q at %#x names nothing", s.Name, s.Addr)
 	}
 	checkFunctionsHaveLines(t, im)
 }
@@ -86,28 +76,20 @@ func checkFunctionsHaveLines(t *testing.T, im *Image) {
 		functions++
 		phases[im.Phase(s.Addr)] = true
 		file, line, ok := im.Line(s.Addr)
-		if !ok || line < 1 || strings.HasPrefix(file, "/") || strings.HasPrefix(file, "..") {
-			t.Errorf("%s at %#x comes from %q:%d, %v", s.Name, s.Addr, file, line, ok)
-		}
+		require.That(t, ok && line >= 1 && !strings.HasPrefix(file, "/") && !strings.HasPrefix(file, ".."), "%s at %#x comes from %q:%d, %v", s.Name, s.Addr, file, line, ok)
 		if got, off, _ := im.At(s.Addr); off != 0 || got.Addr != s.Addr {
 			t.Errorf("At(%s) is %s+%#x", s.Name, got.Name, off)
 		}
 	}
-	if functions < 50 {
-		t.Errorf("%d functions", functions)
-	}
+	require.That(t, functions >= 50, "%d functions", functions)
 	for _, p := range []Phase{PhaseEntry, PhaseDispatch, PhaseHandler, PhaseReturn, PhaseKretprobe, PhaseWorkload} {
-		if !phases[p] {
-			t.Errorf("no function is in phase %v", p)
-		}
+		require.That(t, phases[p], "no function is in phase %v", p)
 	}
 }
 
 func BenchmarkLoad(b *testing.B) {
 	data, err := os.ReadFile("../workloads/images/x86_64-2010.elf")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	for b.Loop() {
 		if _, err := Load("x86_64-2010.elf", data); err != nil {
 			b.Fatal(err)

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"kprobesim/image/imagetest"
+	"kprobesim/internal/require"
 )
 
 func loadGood(t *testing.T) *Image {
 	t.Helper()
 	im, err := Load("good.elf", imagetest.Kernel().Build())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return im
 }
 
@@ -24,9 +23,7 @@ func TestLoad(t *testing.T) {
 		im.Entry != imagetest.Base {
 		t.Errorf("header: %v %d bits %v entry %#x", im.Machine, im.Bits, im.Order, im.Entry)
 	}
-	if len(im.Segments) != 1 {
-		t.Fatalf("%d segments, want 1", len(im.Segments))
-	}
+	require.Need(t, len(im.Segments) == 1, "%d segments, want 1", len(im.Segments))
 	s := im.Segments[0]
 	if s.VA != imagetest.Base || s.PA != 0x100000 || len(s.Data) != imagetest.CodeSize || s.MemSize != 0x2000 ||
 		!s.Exec || !s.Write {
@@ -35,9 +32,7 @@ func TestLoad(t *testing.T) {
 	if err := im.Match(elf.EM_X86_64, 64, binary.LittleEndian); err != nil {
 		t.Error(err)
 	}
-	if err := im.Match(elf.EM_PPC64, 64, binary.BigEndian); err == nil {
-		t.Error("an x86-64 image matches a ppc64 machine")
-	}
+	require.That(t, im.Match(elf.EM_PPC64, 64, binary.BigEndian) != nil, "an x86-64 image matches a ppc64 machine")
 }
 
 func TestSymbolAt(t *testing.T) {
@@ -65,9 +60,7 @@ func TestSymbolAt(t *testing.T) {
 		{^uint64(0) - imagetest.Base, "", 0},
 	} {
 		sym, off, ok := im.At(imagetest.Base + c.at)
-		if sym.Name != c.name || off != c.off || ok != (c.name != "") {
-			t.Errorf("At(+%#x) = %q+%#x, %v; want %q+%#x", c.at, sym.Name, off, ok, c.name, c.off)
-		}
+		require.That(t, sym.Name == c.name && off == c.off && ok == (c.name != ""), "At(+%#x) = %q+%#x, %v; want %q+%#x", c.at, sym.Name, off, ok, c.name, c.off)
 	}
 	if name, start := im.SymbolOff(imagetest.Base + 0x25); name != "outer" || start != imagetest.Base+0x20 {
 		t.Errorf("SymbolOff = %q, %#x", name, start)
@@ -80,9 +73,7 @@ func TestSymbolAt(t *testing.T) {
 	e.Symbols = append(e.Symbols,
 		imagetest.Symbol{Name: "current", Size: 8, Type: elf.STT_OBJECT, Bind: elf.STB_GLOBAL, Section: ".percpu"})
 	im, err := Load("percpu.elf", e.Build())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if sym, off, ok := im.At(1); sym.Name != "current" || off != 1 || !ok {
 		t.Errorf("At(1) = %s+%#x, %v", sym.Name, off, ok)
 	}
@@ -105,9 +96,7 @@ func TestSymbolByName(t *testing.T) {
 			t.Errorf("Symbol(%q) = %+v, want none", name, s)
 		}
 	}
-	if len(im.Natives) != 2 || im.Natives[0].Name != "sim_main" || im.Natives[1].Name != "printk" {
-		t.Errorf("natives are %v", im.Natives)
-	}
+	require.That(t, len(im.Natives) == 2 && im.Natives[0].Name == "sim_main" && im.Natives[1].Name == "printk", "natives are %v", im.Natives)
 }
 
 func TestPhase(t *testing.T) {
@@ -117,9 +106,7 @@ func TestPhase(t *testing.T) {
 		0x1c0: PhaseKernel, 0x1d0: PhaseEntry, 0x1e0: PhaseKernel, 0x1000: PhaseStep, 0x10ff: PhaseStep,
 		0x1100: PhaseDetour, 0x5000: PhaseKernel,
 	} {
-		if got := im.Phase(imagetest.Base + at); got != want {
-			t.Errorf("Phase(+%#x) = %v, want %v", at, got, want)
-		}
+		require.Equal(t, im.Phase(imagetest.Base+at), want, "Phase(+%#x)", at)
 	}
 	if addr, size, ok := im.Section(".slots"); addr != imagetest.Base+0x1000 || size != 0x100 || !ok {
 		t.Errorf(".slots is %#x bytes at %#x", size, addr)
@@ -144,15 +131,11 @@ func TestUserSegment(t *testing.T) {
 	e := imagetest.Kernel()
 	addUser(e)
 	im, err := Load("user.elf", e.Build())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s := im.Segments; len(s) != 2 || !s[0].User || s[0].VA != 0x400000 || s[1].User {
 		t.Errorf("segments are %+v", s)
 	}
-	if p := im.Phase(0x400008); p != PhaseUser {
-		t.Errorf("code of user mode is in phase %v", p)
-	}
+	require.Equal(t, im.Phase(0x400008), PhaseUser, "code of user mode is in phase")
 }
 
 func TestLoadErrors(t *testing.T) {
@@ -208,18 +191,14 @@ func TestLoadErrors(t *testing.T) {
 			t.Errorf("%s: no error", c.name)
 			continue
 		}
-		if !strings.HasPrefix(err.Error(), "image bad.elf: ") || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %q does not name the file and %q", c.name, err, c.want)
-		}
+		require.That(t, strings.HasPrefix(err.Error(), "image bad.elf: ") && strings.Contains(err.Error(), c.want), "%s: %q does not name the file and %q", c.name, err, c.want)
 	}
 	for bits, last := range map[int]uint64{32: 1<<32 - 1, 64: 1<<64 - 1} {
 		im := &Image{Bits: bits}
 		if err := im.addSegment(elf.ProgHeader{Vaddr: last, Paddr: last, Memsz: 1}, nil); err != nil {
 			t.Errorf("a segment that ends with the addresses of %d bits: %v", bits, err)
 		}
-		if err := im.addSegment(elf.ProgHeader{Vaddr: last, Paddr: last, Memsz: 2}, nil); err == nil {
-			t.Errorf("a segment that ends behind the addresses of %d bits is taken", bits)
-		}
+		require.That(t, im.addSegment(elf.ProgHeader{Vaddr: last, Paddr: last, Memsz: 2}, nil) != nil, "a segment that ends behind the addresses of %d bits is taken", bits)
 	}
 	top := change(func(e *imagetest.ELF) { e.Sections[4].Addr = -e.Sections[4].Size })
 	if _, err := Load("top.elf", top); err != nil {

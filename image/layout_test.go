@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kprobesim/image/imagetest"
+	"kprobesim/internal/require"
 )
 
 // TestImpossibleLines keeps lines that files can have: records of code are as long as the numbers allow, and no others.
@@ -16,22 +17,16 @@ func TestImpossibleLines(t *testing.T) {
 	for line, want := range map[int]int{-1: 0, 0: 1, 1 << 30: 1, 1<<30 + 1: 0} {
 		lr.table.ranges = nil
 		lr.add(&dwarf.LineEntry{Address: imagetest.Base, File: &dwarf.LineFile{Name: "a.c"}, Line: line}, imagetest.Base+1, "/")
-		if len(lr.table.ranges) != want {
-			t.Errorf("line %d: %d ranges of code, want %d", line, len(lr.table.ranges), want)
-		}
+		require.That(t, len(lr.table.ranges) == want, "line %d: %d ranges of code, want %d", line, len(lr.table.ranges), want)
 	}
 }
 
 func TestLayout(t *testing.T) {
 	im, err := Load("guest.elf", gccImage(t, "-gdwarf-5"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var missed, grid Field
 	size, err := im.Layout("probe", Parts{"nmissed": &missed, "grid[1][2]": &grid})
-	if err != nil || size != 152 || missed != (Field{16, 8}) || grid != (Field{120, 4}) {
-		t.Errorf("size %d, %v, %v, %v", size, missed, grid, err)
-	}
+	require.That(t, err == nil && size == 152 && missed == (Field{16, 8}) && grid == (Field{120, 4}), "size %d, %v, %v, %v", size, missed, grid, err)
 	if _, err = im.Layout("probe", Parts{"nmissed": &missed, "gone": &grid}); err == nil || !strings.Contains(err.Error(), `"gone"`) {
 		t.Errorf("gone: %v", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"debug/dwarf"
 	"encoding/binary"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // nestedDWARF is a structure with a structure declared inside it, as compilers for C++ write them, in
@@ -34,9 +36,7 @@ func nestedDWARF(t *testing.T) *dwarf.Data {
 	info := binary.LittleEndian.AppendUint32(nil, uint32(len(body)+7))
 	info = append(append(info, 4, 0, 0, 0, 0, 0, 8), body...)
 	d, err := dwarf.New(abbrev, nil, nil, info, nil, nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 
@@ -44,9 +44,7 @@ func nestedDWARF(t *testing.T) *dwarf.Data {
 // outer structure again.
 func TestMemberBehindNestedType(t *testing.T) {
 	tl := typeLoader{table: newTypeTable(), pointer: 8}
-	if err := tl.read(nestedDWARF(t).Reader(), 1000); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tl.read(nestedDWARF(t).Reader(), 1000))
 	im := &Image{Name: "nested.elf", types: tl.table}
 	for _, c := range []struct {
 		typ, path string
@@ -60,8 +58,6 @@ func TestMemberBehindNestedType(t *testing.T) {
 		{"inner", "b", 0, false},
 	} {
 		f, err := field(im, c.typ, c.path)
-		if c.ok != (err == nil) || f.Offset != c.offset || c.ok && f.Size != 1 {
-			t.Errorf("%s.%s is %+v, %v", c.typ, c.path, f, err)
-		}
+		require.That(t, c.ok == (err == nil) && f.Offset == c.offset && (!c.ok || f.Size == 1), "%s.%s is %+v, %v", c.typ, c.path, f, err)
 	}
 }

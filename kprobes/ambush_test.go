@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -119,9 +120,7 @@ func (w *crowd) postCall() uint64 {
 	for i := range w.cpus {
 		w.m.CPU(i).Observe(nil)
 	}
-	if at.from == 0 {
-		w.t.Error("no post handler was called")
-	}
+	require.That(w.t, at.from != 0, "no post handler was called")
 	return at.from
 }
 
@@ -160,9 +159,7 @@ func (w *crowd) survives(a *ambush) {
 	w.sleep(2)
 	w.end()
 	w.do(w.k.WaitOptimizer(w.Call))
-	if !a.released || w.calls == calls {
-		w.t.Errorf("the loop does not go on: %d calls before and after, held %v, released %v", calls, a.held, a.released)
-	}
+	require.That(w.t, a.released && w.calls != calls, "the loop does not go on: %d calls before and after, held %v, released %v", calls, a.held, a.released)
 	w.holdNothingLeft()
 }
 

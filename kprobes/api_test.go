@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/image"
+	"kprobesim/internal/require"
 )
 
 func plain() Options { return Options{Costs: defaultCosts()} }
@@ -28,9 +29,7 @@ func TestWayOfAFaultRefuses(t *testing.T) {
 				t.Errorf("%s: a probe on %s: %v, want EINVAL", image, f, err)
 			}
 		}
-		if there < 3 {
-			t.Errorf("%s: %d functions of the way are known", image, there)
-		}
+		require.That(t, there >= 3, "%s: %d functions of the way are known", image, there)
 	})
 }
 
@@ -50,9 +49,7 @@ func TestChainOfListenersRefuses(t *testing.T) {
 				}
 			}
 		}
-		if there == 0 {
-			t.Errorf("%s: no function of the chain is known", image)
-		}
+		require.That(t, there != 0, "%s: no function of the chain is known", image)
 	})
 }
 
@@ -113,9 +110,7 @@ func holdRegisterAllUndoesOnError(t *testing.T, image string) {
 		ps = append(ps, p)
 	}
 	err := g.k.RegisterAll(g, Kprobe, ps...)
-	if !errors.Is(err, EINVAL) || len(g.k.sites) != 0 {
-		t.Errorf("%v, %d sites stay", err, len(g.k.sites))
-	}
+	require.That(t, errors.Is(err, EINVAL) && len(g.k.sites) == 0, "%v, %d sites stay", err, len(g.k.sites))
 	if err := g.k.RegisterAll(g, Kprobe); !errors.Is(err, EINVAL) {
 		t.Errorf("no probes: %v", err)
 	}
@@ -128,17 +123,11 @@ func holdKretprobeInstances(t *testing.T, image string) {
 	allocated := len(g.used)
 	p := g.add(Spec{Kind: Kretprobe, Symbol: "work_read", Handler: "ret_empty", MaxActive: 7, DataSize: 24})
 	free := g.k.hlist(g.k.freeHead(p.Addr), g.k.instanceLinks())
-	if len(free) != 7 {
-		t.Errorf("%d instances, want 7", len(free))
-	}
+	require.That(t, len(free) == 7, "%d instances, want 7", len(free))
 	for _, ri := range free {
-		if g.used[ri] != g.k.l.r.instSize+24 {
-			t.Errorf("instance of %d bytes, want %d", g.used[ri], g.k.l.r.instSize+24)
-		}
+		require.That(t, g.used[ri] == g.k.l.r.instSize+24, "instance of %d bytes, want %d", g.used[ri], g.k.l.r.instSize+24)
 	}
-	if g.k.m.Load(p.Addr, g.k.l.p.pre) != g.k.sym.returnPre {
-		t.Error("the kprobe's handler is not the return probe's")
-	}
+	require.That(t, g.k.m.Load(p.Addr, g.k.l.p.pre) == g.k.sym.returnPre, "the kprobe's handler is not the return probe's")
 	out, owner, link := free[0], free[0], g.k.l.r.instRP
 	g.k.hlistDel(out, g.k.instanceLinks())
 	if g.k.era.Hooks {
@@ -148,14 +137,10 @@ func holdKretprobeInstances(t *testing.T, image string) {
 		g.k.hlistAdd(g.k.bucket(g.k.sym.instances, mainTask), out, g.k.instanceLinks())
 	}
 	g.do(g.k.Remove(g, p))
-	if g.k.m.Load(owner, link) != 0 {
-		t.Error("the instance that is out still leads to its probe")
-	}
+	require.That(t, g.k.m.Load(owner, link) == 0, "the instance that is out still leads to its probe")
 	g.do(g.Free(out))
 	if g.k.era.Hooks {
 		g.do(g.Free(owner)) // as happens with the last instance
 	}
-	if len(g.used) != allocated {
-		t.Errorf("%d allocations stay", len(g.used)-allocated)
-	}
+	require.That(t, len(g.used) == allocated, "%d allocations stay", len(g.used)-allocated)
 }

@@ -107,16 +107,12 @@ func TestReservations(t *testing.T) {
 				case strings.HasSuffix(mnemonic, "cx."), strings.Contains(mnemonic, "trex"):
 					want = ConditionalStore
 				}
-				if got := arch.Reserves(code); got != want {
-					t.Errorf("%s: %s+%#x is %s: %d, want %d", w.Name, s.Name, off, text, got, want)
-				}
+				require.Equal(t, arch.Reserves(code), want, "%s: %s+%#x is %s", w.Name, s.Name, off, text)
 				seen[w.ISA][want]++
 			}
 		}
 	}
 	for _, name := range []string{"arm", "ppc64"} {
-		if len(seen[name]) != 3 {
-			t.Errorf("%s: the images have %v", name, seen[name])
-		}
+		require.That(t, len(seen[name]) == 3, "%s: the images have %v", name, seen[name])
 	}
 }

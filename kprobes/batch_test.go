@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/workloads"
 )
@@ -180,9 +181,7 @@ func TestBatchesFitAPage(t *testing.T) {
 			sizes = append(sizes, v)
 		}
 		slices.Sort(sizes)
-		if !slices.Equal(sizes, []int{n - room, room}) {
-			t.Errorf("patches of %d, want %d and %d", sizes, n-room, room)
-		}
+		require.That(t, slices.Equal(sizes, []int{n - room, room}), "patches of %d, want %d and %d", sizes, n-room, room)
 		for _, p := range ps {
 			if st, err := l.k.State(p); err != nil || st.Mode != Optimized {
 				t.Fatalf("%+v, %v", st, err)

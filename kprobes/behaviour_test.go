@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/smp"
 	"kprobesim/workloads"
 )
@@ -31,9 +32,7 @@ func TestProbedFunctionReturnsTheSame(t *testing.T) {
 				if m.mode == Ftrace { // one for each function that the compiler made, and its return
 					want = 20
 				}
-				if reached[m.mode] < want {
-					t.Errorf("modes reached: %v", reached)
-				}
+				require.That(t, reached[m.mode] >= want, "modes reached: %v", reached)
 			})
 		})
 	}
@@ -43,9 +42,7 @@ func TestProbedFunctionReturnsTheSame(t *testing.T) {
 func functionsOf(t *testing.T, image string) []workloads.Function {
 	t.Helper()
 	im, ok := workloads.Find(image)
-	if !ok {
-		t.Fatalf("no image %s", image)
-	}
+	require.Need(t, ok, "no image %s", image)
 	return im.Functions()
 }
 
@@ -73,9 +70,7 @@ func (l *live) same(rng *rand.Rand, s Spec) Mode {
 		l.t.Errorf("%s kind %s: %d hits of %d calls", s.Symbol, s.Kind, n, len(args))
 	}
 	st := l.state(p)
-	if st.NMissed != 0 {
-		l.t.Errorf("%s+%#x: missed %d hits", s.Symbol, s.Offset, st.NMissed)
-	}
+	require.That(l.t, st.NMissed == 0, "%s+%#x: missed %d hits", s.Symbol, s.Offset, st.NMissed)
 	l.remove(p)
 	return st.Mode
 }
@@ -180,9 +175,7 @@ func TestFaultHandlerMends(t *testing.T) {
 		l.do(l.m.Store(l.symbol("handler_divert_to"), l.size(), l.fixup("handler_faulting")))
 		l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "handler_divert"})
 		for range 2 {
-			if got := l.call("bench_target", 1, 2); got != want {
-				t.Errorf("%s: %#x, want %#x", image, got, want)
-			}
+			require.Equal(t, l.call("bench_target", 1, 2), want, "%s", image)
 		}
 	})
 }
@@ -239,9 +232,7 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 		p := l.add(Spec{Kind: Kretprobe, Symbol: "schedule", Handler: "ret_count", MaxActive: 8})
 		l.do(l.smp.Schedule(l.Call)) // the sleeper runs and enters schedule()
 		free := len(l.k.hlist(l.k.freeHead(p.Addr), l.k.instanceLinks()))
-		if free != 7 {
-			t.Errorf("%d instances free, want one of 8 out", free)
-		}
+		require.That(t, free == 7, "%d instances free, want one of 8 out", free)
 		hook, out := uint64(0), l.instancesOut()
 		if l.k.era.Hooks {
 			hook = l.k.m.Load(p.Addr, l.k.l.r.hook)
@@ -251,22 +242,16 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 		l.smp.Wake(l.Call, &q)
 		l.do(l.smp.Schedule(l.Call))
 		l.do(l.smp.Schedule(l.Call))
-		if !woken {
-			t.Error("the sleeper has not come back through the trampoline")
-		}
+		require.That(t, woken, "the sleeper has not come back through the trampoline")
 		if l.k.era.Hooks {
-			if err := l.m.Free(hook); err == nil {
-				t.Error("what held the instances together was not freed with the last of them")
-			}
+			require.That(t, l.m.Free(hook) != nil, "what held the instances together was not freed with the last of them")
 			return
 		}
 		if left := l.instancesOut(); len(left) != 0 || len(out) != 1 {
 			t.Errorf("%s: instances %x of %x stay", image, left, out)
 		}
 		for _, ri := range out {
-			if err := l.m.Free(ri); err == nil {
-				t.Errorf("%s: the instance was not freed when it came back", image)
-			}
+			require.That(t, l.m.Free(ri) != nil, "%s: the instance was not freed when it came back", image)
 		}
 	})
 }
@@ -286,17 +271,13 @@ func (l *live) instancesOut() (all []uint64) {
 func TestGuestRegisters(t *testing.T) {
 	boot(t, plain(), func(l *live) {
 		p := value(l.m.Alloc(l.k.l.p.size, 64))(l)
-		if got := l.status("register_kprobe", p); got != -int32(EINVAL) {
-			t.Errorf("neither address nor symbol: %d", got)
-		}
+		require.Equal(t, l.status("register_kprobe", p), -int32(EINVAL), "neither address nor symbol")
 		l.store(p, l.k.l.p.addr, l.addr("bench_target")+1)
 		inside := EILSEQ
 		if l.k.arch.Align > 1 {
 			inside = EINVAL
 		}
-		if got := l.status("register_kprobe", p); got != -int32(inside) {
-			t.Errorf("inside an instruction: %d", got)
-		}
+		require.Equal(t, l.status("register_kprobe", p), -int32(inside), "inside an instruction")
 		l.store(p, l.k.l.p.addr, l.addr("bench_target"))
 		l.store(p, l.k.l.p.pre, l.pointer("handler_count"))
 		q := value(l.m.Alloc(l.k.l.p.size, 64))(l)
@@ -305,12 +286,8 @@ func TestGuestRegisters(t *testing.T) {
 		array := value(l.m.Alloc(16, 64))(l)
 		l.do(l.m.Store(array, l.size(), p))
 		l.do(l.m.Store(array+uint64(l.size()), l.size(), q))
-		if got := l.status("register_kprobes", array, 0); got != -int32(EINVAL) {
-			t.Errorf("no probes: %d", got)
-		}
-		if got := l.status("register_kprobes", array, 2); got != 0 {
-			t.Errorf("register_kprobes: %d", got)
-		}
+		require.Equal(t, l.status("register_kprobes", array, 0), -int32(EINVAL), "no probes")
+		require.Equal(t, l.status("register_kprobes", array, 2), 0, "register_kprobes")
 		hits := l.percpu("handler_hits")
 		l.call("bench_target", 1, 2)
 		l.call("disable_kprobe", p)

@@ -3,6 +3,8 @@ package kprobes
 import (
 	"errors"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // A fault handler gets the number of its trap, whichever it is. On ARM only aborts reach it, as in the kernels.
@@ -15,9 +17,7 @@ func TestFaultHandlerGetsEveryNumber(t *testing.T) {
 			for i, n := range numbers[isa] {
 				l.do(l.m.Store(l.symbol("rare_trap"), l.size(), n))
 				l.call("bench_target", 1, 2)
-				if got := l.percpu("handler_last_value"); got != n {
-					t.Errorf("%s: trap number %#x, want %#x", isa, got, n)
-				}
+				require.Equal(t, l.percpu("handler_last_value"), n, "%s: trap number", isa)
 				if st := l.state(p); st.NMissed != uint64(i+1) {
 					t.Errorf("%s: %+v after %d faults", isa, st, i+1)
 				}
@@ -129,9 +129,7 @@ func TestKernelWithoutKprobes(t *testing.T) {
 			}
 			at := value(l.m.Alloc(512, 64))(l)
 			for _, call := range []string{"register_kprobe", "register_kretprobe", "register_jprobe", "enable_kprobe", "disable_kprobe"} {
-				if got := l.status(call, at); got != -int32(ENOSYS) {
-					t.Errorf("%s: %s: %d", name, call, got)
-				}
+				require.Equal(t, l.status(call, at), -int32(ENOSYS), "%s: %s", name, call)
 			}
 			if got := l.call("bench_target", 1, 2); got != text || len(l.smp.Paths()) != 0 {
 				t.Errorf("%s: %#x, was %#x; files %q", name, got, text, l.smp.Paths())

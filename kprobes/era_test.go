@@ -24,9 +24,7 @@ func TestEra2005HasNoProtocols(t *testing.T) {
 			o := Default()
 			o.Patching = protocol
 			_, err = New(m, im, kernel, ArchOf(im), o)
-			if refused := err != nil && strings.Contains(err.Error(), "kernels of 2005 write breakpoints and no jumps"); refused == (protocol == PatchStop) {
-				t.Errorf("%s, %s: %v", image, protocol, err)
-			}
+			require.That(t, (err != nil && strings.Contains(err.Error(), "kernels of 2005 write breakpoints and no jumps")) != (protocol == PatchStop), "%s, %s: %v", image, protocol, err)
 		}
 	}
 }
@@ -52,9 +50,7 @@ func TestEra2005TakesAnyAddress(t *testing.T) {
 			t.Error("an entry handler is accepted")
 		}
 		for _, fn := range l.k.era.lacks {
-			if got := l.status(fn, 0, 0); got != -int32(ENOSYS) {
-				t.Errorf("%s: %d, want -ENOSYS", fn, got)
-			}
+			require.Equal(t, l.status(fn, 0, 0), -int32(ENOSYS), "%s", fn)
 		}
 	})
 }
@@ -73,8 +69,6 @@ func returnsTrap(image string) bool {
 func TestTrapsAtTheTrampoline(t *testing.T) {
 	bootImages(t, images(), plain(), func(l *live, image string) {
 		got := len(l.k.sites) == 1 && l.k.sites[0].addr == l.addr("kretprobe_trampoline")
-		if got != returnsTrap(image) || !got && len(l.k.sites) != 0 {
-			t.Errorf("%s: %d probes, one at the trampoline: %v", image, len(l.k.sites), got)
-		}
+		require.That(t, got == returnsTrap(image) && (got || len(l.k.sites) == 0), "%s: %d probes, one at the trampoline: %v", image, len(l.k.sites), got)
 	})
 }

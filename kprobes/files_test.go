@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kprobesim/image"
+	"kprobesim/internal/require"
 	"kprobesim/smp"
 )
 
@@ -40,9 +41,7 @@ func TestFilesOfEras(t *testing.T) {
 			if got := l.smp.Paths(); !slices.Equal(got, want) {
 				t.Errorf("%s has %q, want %q", name, got, want)
 			}
-			if _, err := l.smp.ReadFile(l.Call, "/proc/nothing"); err == nil || !strings.Contains(err.Error(), "-ENOENT") {
-				t.Errorf("%s: a file that is not there: %v", name, err)
-			}
+			require.Error(t, require.Err(l.smp.ReadFile(l.Call, "/proc/nothing")), "-ENOENT", "%s: a file that is not there", name)
 		})
 	}
 }
@@ -146,21 +145,15 @@ func TestFileOptimizationSwitches(t *testing.T) {
 			l.echo(FileOptimization, tt.text)
 			l.do(l.k.WaitOptimizer(l.Call))
 			st, list := l.state(p), l.cat(FileList)
-			if (st.Mode == Optimized) != tt.jump || strings.Contains(list, "bench_target+0x0    [OPTIMIZED]") != tt.jump {
-				t.Errorf("after %q: %s, list %q", tt.text, st.Mode, list)
-			}
-			if got := l.cat(FileOptimization); got != tt.text[:1]+"\n" {
-				t.Errorf("after %q it reads %q", tt.text, got)
-			}
+			require.That(t, (st.Mode == Optimized) == tt.jump && strings.Contains(list, "bench_target+0x0    [OPTIMIZED]") == tt.jump, "after %q: %s, list %q", tt.text, st.Mode, list)
+			require.Equal(t, l.cat(FileOptimization), tt.text[:1]+"\n", "after %q it reads", tt.text)
 		}
 		for _, text := range []string{"2", "", "on"} {
 			if err := l.smp.WriteFile(l.Call, FileOptimization, text); !errors.Is(err, EINVAL) {
 				t.Errorf("writing %q: %v", text, err)
 			}
 		}
-		if !strings.Contains(l.m.Console(), "Kprobes globally optimized\n") {
-			t.Errorf("console: %s", l.m.Console())
-		}
+		require.That(t, strings.Contains(l.m.Console(), "Kprobes globally optimized\n"), "console: %s", l.m.Console())
 	})
 }
 
@@ -187,9 +180,7 @@ func TestFileBlacklist(t *testing.T) {
 					t.Errorf("%s: %s is not on the list", name, symbol)
 				}
 			}
-			if err := l.smp.WriteFile(l.Call, FileBlacklist, "x"); err == nil || !strings.Contains(err.Error(), "-EACCES") {
-				t.Errorf("%s: writing it: %v", name, err)
-			}
+			require.Error(t, l.smp.WriteFile(l.Call, FileBlacklist, "x"), "-EACCES", "%s: writing it", name)
 		})
 	}
 }
@@ -277,9 +268,7 @@ func TestUserCallsFiles(t *testing.T) {
 			}
 			expect := func(what string, got, want int32) {
 				t.Helper()
-				if got != want {
-					t.Errorf("%s: %s: %d, want %d", isa, what, got, want)
-				}
+				require.Equal(t, got, want, "%s: %s", isa, what)
 			}
 			kernelText := w.addr("bench_target")
 			expect("no file", do("FILE_OPEN", 0, text, "/sys/nothing", 0), -2)
@@ -295,9 +284,7 @@ func TestUserCallsFiles(t *testing.T) {
 			expect("open takes the free number", do("FILE_OPEN", 0, text, FileEnabled, 0), 0)
 			expect("read", do("FILE_READ", 0, text, "", 9), 2)
 			expect("end of file", do("FILE_READ", 0, text, "", 9), 0)
-			if got := w.cat(FileEnabled); got != "0\n" {
-				t.Errorf("%s: after the user's write it reads %q", isa, got)
-			}
+			require.Equal(t, w.cat(FileEnabled), "0\n", "%s: after the user's write it reads", isa)
 		})
 	}
 }

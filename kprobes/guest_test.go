@@ -343,9 +343,7 @@ func (g *guest) schedule() {
 func (g *guest) text(symbol string, off uint64, n int) string {
 	g.t.Helper()
 	f, ok := g.im.Func(symbol)
-	if !ok {
-		g.t.Fatalf("no symbol %s", symbol)
-	}
+	require.Need(g.t, ok, "no symbol %s", symbol)
 	b := require.Must(g.at(f.Entry+off, n))(g.t)
 	return hex(b)
 }
@@ -355,9 +353,7 @@ func (g *guest) insn(symbol string, n int) uint64 {
 	g.t.Helper()
 	f, ok := g.im.Func(symbol)
 	fn, ok2 := g.k.text(f.Entry)
-	if !ok || !ok2 {
-		g.t.Fatalf("no function %s", symbol)
-	}
+	require.Need(g.t, ok && ok2, "no function %s", symbol)
 	return g.k.starts(fn)[n]
 }
 

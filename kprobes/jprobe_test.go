@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -54,9 +55,7 @@ func TestJprobeSeesArguments(t *testing.T) {
 		a, b := uint64(1000), uint64(300)
 		l.call("work_values", a, b)
 		want := a + b + a + 1 + b + 1 + a + 2 + b + 2 + (a + b) + (a - b) + (a ^ b)
-		if got := l.percpu("handler_last_value"); got != want {
-			t.Errorf("the arguments add up to %d, want %d", got, want)
-		}
+		require.Equal(t, l.percpu("handler_last_value"), want, "the arguments add up to")
 	})
 }
 
@@ -123,20 +122,14 @@ func TestGuestRegistersJprobes(t *testing.T) {
 			{"unregister_jprobe", []uint64{second}, 0},
 			{"register_jprobes", []uint64{array, 0}, EINVAL},
 		} {
-			if got := l.status(step.fn, step.args...); got != -int32(step.want) {
-				t.Errorf("%s: %d, want %d", step.fn, got, -int32(step.want))
-			}
+			require.Equal(t, l.status(step.fn, step.args...), -int32(step.want), "%s", step.fn)
 			// A structure is to be used again: unregistering has left its marks in it.
 			l.store(second, l.k.l.p.addr, l.addr("work_read"))
 			l.store(first, l.k.l.p.flags, 0)
 		}
 		l.store(second, l.k.l.p.flags, 0)
-		if len(l.k.sites) != l.own {
-			t.Errorf("%d probes stay", len(l.k.sites)-l.own)
-		}
-		if got := l.status("register_jprobes", array, 2); got != 0 {
-			t.Errorf("register_jprobes: %d", got)
-		}
+		require.That(t, len(l.k.sites) == l.own, "%d probes stay", len(l.k.sites)-l.own)
+		require.Equal(t, l.status("register_jprobes", array, 2), 0, "register_jprobes")
 		hits := l.percpu("handler_hits")
 		l.call("bench_target", 1, 2)
 		l.call("unregister_jprobes", array, 2)
@@ -274,7 +267,5 @@ func holdJprobeOnTheWrongStack(t *testing.T, image string) {
 	err := m.Run()
 	var current, saved uint64
 	_, scanErr := fmt.Sscanf(m.Console(), "current sp %v does not match saved sp %v", &current, &saved)
-	if err == nil || scanErr != nil || saved-current != 16 {
-		t.Errorf("%v, %v: sp %#x, was %#x\n%s", err, scanErr, current, saved, m.Console())
-	}
+	require.That(t, err != nil && scanErr == nil && saved-current == 16, "%v, %v: sp %#x, was %#x\n%s", err, scanErr, current, saved, m.Console())
 }

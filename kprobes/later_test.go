@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // laterISAs have kernels of 2020.
@@ -20,9 +22,7 @@ func TestLaterKernelsLackJprobes(t *testing.T) {
 		bootImage(t, image, plain(), func(l *live) {
 			at := value(l.m.Alloc(512, 64))(l)
 			for _, f := range []string{"register_jprobe", "unregister_jprobe", "register_jprobes", "unregister_jprobes"} {
-				if got := l.status(f, at, 1); got != -int32(ENOSYS) {
-					t.Errorf("%s: %s: %d, want -ENOSYS", image, f, got)
-				}
+				require.Equal(t, l.status(f, at, 1), -int32(ENOSYS), "%s: %s", image, f)
 			}
 			if _, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Fault: "fault_count"}); err == nil {
 				t.Errorf("%s: a fault handler is taken", image)
@@ -57,9 +57,7 @@ func TestLaterKernelsRefuseIndirectJumps(t *testing.T) {
 			for _, off := range l.k.starts(fn) {
 				_, err := l.k.arch.Prepare(Insn{Code: fn.Code[off:], Addr: fn.Start + off, Slot: l.k.sym.slots.Start})
 				memory := fn.Code[off] == 0xff && fn.Code[off+1] == 0x24
-				if errors.Is(err, EOPNOTSUPP) != memory {
-					t.Errorf("%s: work_switch+%#x: %v", image, off, err)
-				}
+				require.That(t, errors.Is(err, EOPNOTSUPP) == memory, "%s: work_switch+%#x: %v", image, off, err)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/workloads"
 )
 
@@ -68,9 +69,7 @@ func TestForksReturn(t *testing.T) {
 func TestJprobeOfAsmlinkage(t *testing.T) {
 	for _, image := range libraryImages() {
 		bootImage(t, image, plain(), func(l *live) {
-			if got := l.call("call_asm_difference", 900, 77); got != 823 {
-				t.Errorf("%s: the function returns %d, want 823", image, got)
-			}
+			require.Equal(t, l.call("call_asm_difference", 900, 77), 823, "%s: the function returns", image)
 			if _, ok := l.m.Image().Func("jprobe_as_declared"); !ok {
 				return // kernels since 2018 have no jprobes
 			}
@@ -79,9 +78,7 @@ func TestJprobeOfAsmlinkage(t *testing.T) {
 				if p == nil {
 					continue
 				}
-				if got := l.call("call_asm_difference", 900, 77); got != 823 {
-					t.Errorf("%s: %s: the function returns %d, want 823", image, handler, got)
-				}
+				require.Equal(t, l.call("call_asm_difference", 900, 77), 823, "%s: %s: the function returns", image, handler)
 				seen, _ := l.m.Image().Symbol("asm_seen")
 				word := uint64(l.size())
 				a, err := l.m.Load(seen.Addr, l.size())
@@ -147,9 +144,7 @@ func TestLookUpByName(t *testing.T) {
 			for _, want := range []string{"do_fork", "bench_target", "no_such_name"} {
 				l.do(l.m.WriteBytes(name, append([]byte(want), 0)))
 				f, _ := l.m.Image().Func(want)
-				if got := l.call("kallsyms_lookup_name", name); got != f.Pointer {
-					t.Errorf("%s: %s is at %#x, want %#x", image, want, got, f.Pointer)
-				}
+				require.Equal(t, l.call("kallsyms_lookup_name", name), f.Pointer, "%s: %s is at", image, want)
 			}
 		})
 	}

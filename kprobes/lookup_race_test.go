@@ -3,6 +3,7 @@ package kprobes
 import (
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -40,9 +41,7 @@ func (w *crowd) patchUnderAll(a *lookupRace, fns []string) {
 			held += w.patchUnder(a, w.addr(fn)+off)
 		}
 	}
-	if held < 10 {
-		w.t.Errorf("held up at %d instructions", held)
-	}
+	require.That(w.t, held >= 10, "held up at %d instructions", held)
 	a.released = true
 	w.survives(&a.ambush)
 }

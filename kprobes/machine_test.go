@@ -351,18 +351,14 @@ func (l *live) pointer(symbol string) uint64 {
 func (l *live) function(symbol string) image.Func {
 	l.t.Helper()
 	f, ok := l.m.Image().Func(symbol)
-	if !ok {
-		l.t.Errorf("no symbol %s", symbol)
-	}
+	require.That(l.t, ok, "no symbol %s", symbol)
 	return f
 }
 
 // offsets lists where the instructions of a function start.
 func (l *live) offsets(symbol string) []uint64 {
 	fn, ok := l.k.text(l.addr(symbol))
-	if !ok {
-		l.t.Errorf("no function %s", symbol)
-	}
+	require.That(l.t, ok, "no function %s", symbol)
 	return l.k.starts(fn)
 }
 
@@ -372,9 +368,7 @@ func TestUniprocessorKernelWantsOneCPU(t *testing.T) {
 		im := loadImage(t, name)
 		kit := KitOf(im)
 		_, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), CPUs: 2, Image: im})
-		if refused := err != nil && strings.Contains(err.Error(), "one processor"); refused != uniprocessor(name) {
-			t.Errorf("%s on two CPUs: %v", name, err)
-		}
+		require.That(t, (err != nil && strings.Contains(err.Error(), "one processor")) == uniprocessor(name), "%s on two CPUs: %v", name, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -87,9 +88,7 @@ func TestProbesWithInterruptsOff(t *testing.T) {
 		for _, p := range ps {
 			missed += w.state(p).NMissed
 		}
-		if got+missed != w.calls*uint64(len(ps)) || w.calls == 0 {
-			t.Errorf("%d hits and %d missed of %d calls with %d probes", got, missed, w.calls, len(ps))
-		}
+		require.That(t, got+missed == w.calls*uint64(len(ps)) && w.calls != 0, "%d hits and %d missed of %d calls with %d probes", got, missed, w.calls, len(ps))
 		for _, p := range ps {
 			w.do(w.k.Remove(w.Call, p))
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/smp"
 )
 
@@ -49,9 +50,7 @@ func countReturns(t *testing.T, w *crowd) {
 	if got := w.sum("handler_hits") - before + st.Unseen + st.NMissed; got != calls {
 		t.Errorf("%d returns of %d calls, %d of them not seen and %d missed", got, calls, st.Unseen, st.NMissed)
 	}
-	if moves == 0 {
-		t.Error("no task has moved to another CPU")
-	}
+	require.That(t, moves != 0, "no task has moved to another CPU")
 	if st := w.state(sleeps); st.Unseen == 0 {
 		t.Errorf("three instances were enough for seven sleepers: %+v", st)
 	}
@@ -62,9 +61,7 @@ func countReturns(t *testing.T, w *crowd) {
 	for i := range uint64(hashBuckets) {
 		at := w.k.sym.instances + i*uint64(w.size())
 		for _, ri := range w.k.hlist(at, w.k.instanceLinks()) {
-			if rp := w.k.m.Load(ri, w.k.l.r.instRP); rp != 0 {
-				t.Errorf("bucket %d: instance %#x still belongs to %#x", i, ri, rp)
-			}
+			require.Equal(t, w.k.m.Load(ri, w.k.l.r.instRP), 0, "bucket %d: instance %#x still belongs to", i, ri)
 		}
 	}
 }

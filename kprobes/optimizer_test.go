@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // A detour buffer that cannot be built is free again, and the probe says why.
@@ -17,9 +19,7 @@ func holdRefusedDetour(t *testing.T, image string) {
 	}
 	g.k.jump = &far
 	st := g.state(g.add(Spec{Symbol: "bench_target"}))
-	if st.Queued || st.Refusal == nil || st.Refusal.Rule != RuleDisplacement || slices.Contains(g.k.detours.used, true) {
-		t.Errorf("%+v %v", st, st.Refusal)
-	}
+	require.That(t, !st.Queued && st.Refusal != nil && st.Refusal.Rule == RuleDisplacement && !slices.Contains(g.k.detours.used, true), "%+v %v", st, st.Refusal)
 }
 
 // An architecture's kernels know some of the protocols, and use the first of them unasked.

@@ -50,16 +50,12 @@ func TestOrderOfAnOptimization(t *testing.T) {
 			if !slices.Equal(log.events, want) {
 				t.Errorf("%s: events\n%s\nwant\n%s", protocol, strings.Join(log.events, "\n"), strings.Join(want, "\n"))
 			}
-			if log.err != nil {
-				t.Errorf("%s: %v", protocol, log.err)
-			}
+			require.That(t, log.err == nil, "%s: %v", protocol, log.err)
 			log.on = true
 			for _, spec := range []Spec{{Post: "post_empty"}, {Kind: Jprobe, Handler: "jprobe_arguments"}} { // the second finds no jump
 				log.events, spec.Symbol = nil, "bench_target"
 				q, err := w.k.Add(w.Call, spec)
-				if slices.Contains(log.events, "grace-begin sched") || w.state(p).Mode == Optimized {
-					t.Errorf("%s: %+v comes by %q", protocol, spec, log.events)
-				}
+				require.That(t, !slices.Contains(log.events, "grace-begin sched") && w.state(p).Mode != Optimized, "%s: %+v comes by %q", protocol, spec, log.events)
 				if err == nil { // later kernels have no jprobes
 					defer w.remove(q)
 				}
@@ -130,9 +126,7 @@ func TestBatchTakesOneGracePeriod(t *testing.T) {
 			}
 		})
 		w.do(w.k.Unregister(w.Call, Kprobe, ps...))
-		if periods != 1 {
-			t.Errorf("%d grace periods for %d probes, want one", periods, len(ps))
-		}
+		require.That(t, periods == 1, "%d grace periods for %d probes, want one", periods, len(ps))
 		w.end()
 		w.holdNothingLeft()
 	})

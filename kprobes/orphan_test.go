@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -40,9 +41,7 @@ func (w *crowd) keepBooks() *ledger {
 // balance expects that everything was freed.
 func (g *ledger) balance(t *testing.T) {
 	t.Helper()
-	if len(g.used) != 0 {
-		t.Errorf("%d allocations are left: %v", len(g.used), g.used)
-	}
+	require.That(t, len(g.used) == 0, "%d allocations are left: %v", len(g.used), g.used)
 }
 
 // A CPU gives a return instance back to a probe that is being taken apart: it has read that the
@@ -86,9 +85,7 @@ func giveBack(t *testing.T, w *crowd, a *ambush) {
 	w.end()
 	w.do(w.k.WaitOptimizer(w.Call))
 	w.sleep(2)
-	if !a.held || !a.released {
-		t.Errorf("the stage was not reached: held %v, released %v", a.held, a.released)
-	}
+	require.That(t, a.held && a.released, "the stage was not reached: held %v, released %v", a.held, a.released)
 	w.holdNothingLeft()
 	books.balance(t)
 }

@@ -85,9 +85,7 @@ func TestStepsOfPatches(t *testing.T) {
 			}
 			l.remove(p)
 			all := slices.Concat([]string{"breakpoint"}, many[0], many[1], []string{"restore"})
-			if !slices.Equal(*log, all) {
-				t.Errorf("%s: steps\n%q\nwant\n%q", protocol, *log, all)
-			}
+			require.That(t, slices.Equal(*log, all), "%s: steps\n%q\nwant\n%q", protocol, *log, all)
 			if got := l.read("bench_target", 16); got != was {
 				t.Errorf("%s: text %s afterwards, was %s", protocol, got, was)
 			}
@@ -118,12 +116,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		o := Default()
 		tt.change(&o)
 		got, err := o.check()
-		if tt.want == "" && (err != nil || got.Batch != 256) {
-			t.Errorf("%+v: %v", got, err)
-		}
-		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("error %v, want one with %q", err, tt.want)
-		}
+		require.That(t, tt.want != "" || err == nil && got.Batch == 256, "%+v: %v", got, err)
+		require.That(t, tt.want == "" || err != nil && strings.Contains(err.Error(), tt.want), "error %v, want one with %q", err, tt.want)
 	}
 }
 
@@ -136,9 +130,7 @@ func holdStacksAreRead(t *testing.T, image string) {
 		o.Preempt, o.Quiesce = true, quiesce
 		g := newGuest(t, image, o)
 		g.do(g.k.quiesce(g))
-		if stopped := g.passes == 1; stopped != (quiesce == QuiesceStacks) {
-			t.Errorf("%s: the machine was stopped %d times", quiesce, g.passes)
-		}
+		require.That(t, (g.passes == 1) == (quiesce == QuiesceStacks), "%s: the machine was stopped %d times", quiesce, g.passes)
 	}
 }
 
@@ -153,9 +145,7 @@ func TestStepsLeftOut(t *testing.T) {
 			}
 		}
 	}
-	if omitted("") != 0 {
-		t.Error("a kernel without a mistake leaves something out")
-	}
+	require.That(t, omitted("") == 0, "a kernel without a mistake leaves something out")
 }
 
 // Each mutant is another kernel in one respect only: in peace it does what the others do. A short run tries a mutant on some
@@ -231,9 +221,7 @@ func TestPatchingCannotBeProbed(t *testing.T) {
 				t.Errorf("registering a probe at %s: %v, want %v", fn, err, EINVAL)
 			}
 		}
-		if there < 4 {
-			t.Errorf("%d of the functions are known", there)
-		}
+		require.That(t, there >= 4, "%d of the functions are known", there)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // Random registering, removing, switching and calling: results never change, hits are counted, and
@@ -73,9 +74,7 @@ func (s *storm) run(n int) {
 		}
 	}
 	k := s.l.k
-	if len(k.sites) != s.l.own || k.stray() {
-		s.l.t.Error("without probes there are sites, slots or detour buffers left")
-	}
+	require.That(s.l.t, len(k.sites) == s.l.own && !k.stray(), "without probes there are sites, slots or detour buffers left")
 }
 
 func (s *storm) step() {

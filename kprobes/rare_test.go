@@ -3,6 +3,8 @@ package kprobes
 import (
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // A handler gets its own probe, also where several share the address.
@@ -43,9 +45,7 @@ func TestHandlersChangeRegisters(t *testing.T) {
 func (l *live) symbol(name string) uint64 {
 	l.t.Helper()
 	s, ok := l.m.Image().Symbol(name)
-	if !ok {
-		l.t.Errorf("no symbol %s", name)
-	}
+	require.That(l.t, ok, "no symbol %s", name)
 	return s.Addr
 }
 
@@ -188,18 +188,14 @@ func TestHandlersSeeFlagsAndNumbers(t *testing.T) {
 	bootImages(t, images(), plain(), func(l *live, image string) {
 		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_sees_probe", Post: "post_sees_flags"})
 		l.call("bench_target", 1, 2)
-		if got := l.percpu("handler_last_value"); got != 0 {
-			t.Errorf("%s: flags %#x", image, got)
-		}
+		require.Equal(t, l.percpu("handler_last_value"), 0, "%s: flags", image)
 		l.remove(p)
 		if l.k.era.faultless {
 			return
 		}
 		l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_sees_number"})
 		l.call("bench_target", 1, 2)
-		if got := l.percpu("handler_last_value"); got != pageFault[l.m.ISA().Name] {
-			t.Errorf("%s: trap number %#x, want %#x", image, got, pageFault[l.m.ISA().Name])
-		}
+		require.Equal(t, l.percpu("handler_last_value"), pageFault[l.m.ISA().Name], "%s: trap number", image)
 	})
 }
 

@@ -1,8 +1,9 @@
 package kprobes
 
 import (
-	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestListsThatCloseAreNoticed puts a free instance on its list twice, as a guest that is wrong may. Walking the list must
@@ -15,9 +16,7 @@ func TestListsThatCloseAreNoticed(t *testing.T) {
 		for _, back := range []int{0, 2, 4} {
 			g.k.m.Store(free[4], g.k.l.r.instNext, free[back])
 			g.k.hlist(g.k.freeHead(p.Addr), g.k.instanceLinks())
-			if err := g.k.m.take(); err == nil || !strings.Contains(err.Error(), "leads back into itself") {
-				t.Errorf("%s: from the last instance to number %d: %v", image, back, err)
-			}
+			require.Error(t, g.k.m.take(), "leads back into itself", "%s: from the last instance to number %d", image, back)
 		}
 	})
 }

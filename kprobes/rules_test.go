@@ -19,9 +19,7 @@ var update = flag.Bool("update", false, "write the outcomes of testdata/rules")
 // and behind " => " the outcome. The first word of a case is a method of ruled.
 func TestRules(t *testing.T) {
 	files, err := filepath.Glob("testdata/rules/*.txt")
-	if err != nil || len(files) < 5 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
+	require.Need(t, err == nil && len(files) >= 5, "%d files, %v", len(files), err)
 	for _, file := range files {
 		image := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(image, func(t *testing.T) {
@@ -63,9 +61,7 @@ func (r *ruled) line(text string) string {
 		"atomic": r.atomic, "boundary": r.boundary, "classify": r.classify, "detour": r.detour, "jump": r.jump,
 		"prepare": r.prepare, "region": r.region, "reserves": r.reserves, "template": r.template, "why": r.why,
 	}[words[0]]()
-	if (!ok || got != want) && !*update {
-		r.t.Errorf("%s\ngot  %s\nwant %s", asked, got, want)
-	}
+	require.That(r.t, ok && got == want || *update, "%s\ngot  %s\nwant %s", asked, got, want)
 	return asked + " => " + got
 }
 
@@ -91,9 +87,7 @@ func (r *ruled) number(i int) uint64 {
 	n, err := strconv.ParseInt(r.in[i], 0, 64)
 	if err != nil {
 		u, err := strconv.ParseUint(r.in[i], 0, 64)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		require.NoError(r.t, err)
 		return u
 	}
 	return uint64(n)

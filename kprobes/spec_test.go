@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // A length that was never meant is no array of probes.
@@ -31,9 +33,7 @@ func holdNoProbesOnThePathOfAHit(t *testing.T, image string) {
 	g.k.sym.text = Span{0, ^uint64(0)}
 	s := &g.k.sym
 	for _, span := range []Span{s.noProbes, s.slots, s.detours} {
-		if span.Start == 0 || g.k.barred(span.Start) == nil || g.k.barred(span.End-1) == nil {
-			t.Errorf("%#x to %#x can be probed", span.Start, span.End)
-		}
+		require.That(t, span.Start != 0 && g.k.barred(span.Start) != nil && g.k.barred(span.End-1) != nil, "%#x to %#x can be probed", span.Start, span.End)
 	}
 }
 
@@ -69,14 +69,10 @@ func (g *guest) holdRules(symbol string, off, slot uint64, want Copy) {
 		g.t.Errorf("%s+%#x: slot % x, want % x; %v", symbol, off, code, want.Code, err)
 	}
 	g.do(g.k.Enable(g, p))
-	if got := g.text(symbol, off, len(g.k.arch.Breakpoint)); got != hex(g.k.breakpoint(g.k.siteOf(p.Addr))) {
-		g.t.Errorf("%s+%#x: armed text %s", symbol, off, got)
-	}
+	require.Equal(g.t, g.text(symbol, off, len(g.k.arch.Breakpoint)), hex(g.k.breakpoint(g.k.siteOf(p.Addr))), "%s+%#x: armed text", symbol, off)
 	q := g.add(Spec{Symbol: symbol, Offset: off})
 	for _, at := range []uint64{p.Addr, q.Addr, g.k.siteOf(q.Addr).head} {
-		if at%g.k.arch.Line != 0 {
-			g.t.Errorf("a structure at %#x", at)
-		}
+		require.That(g.t, at%g.k.arch.Line == 0, "a structure at %#x", at)
 		for _, v := range want.Members {
 			number, f := v.Number, g.k.l.p.arch[slices.Index(g.k.arch.Members, v.Member)]
 			if v.Func != "" {
@@ -172,8 +168,6 @@ func TestMistakesOfRules(t *testing.T) {
 		if _, err := g.k.Add(g, Spec{Symbol: "bench_target"}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: error %v, want one with %q", tt.value, err, tt.want)
 		}
-		if slices.Contains(g.k.slots.used, true) {
-			t.Errorf("%+v: the slot of a refused probe is not free", tt.value)
-		}
+		require.That(t, !slices.Contains(g.k.slots.used, true), "%+v: the slot of a refused probe is not free", tt.value)
 	}
 }

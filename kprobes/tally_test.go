@@ -1,6 +1,10 @@
 package kprobes
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // tally counts the hits of registered probes on all CPUs from here on.
 func (l *live) tally(probes ...*Probe) *Tally {
@@ -86,9 +90,7 @@ func TestTallyOfGroups(t *testing.T) {
 				}
 				l.remove(post)
 				l.call("work_recursive", 3, 7)
-				if got := of.sum(); got != (Hits{All: 4 * calls}) {
-					t.Errorf("a post handler alone, removed: %+v", got)
-				}
+				require.Equal(t, of.sum(), (Hits{All: 4 * calls}), "a post handler alone, removed")
 				post = l.add(Spec{Symbol: "work_recursive", Post: "post_count"})
 				more := l.add(Spec{Symbol: "work_recursive", Handler: "handler_count"})
 				ret := l.add(Spec{Kind: Kretprobe, Symbol: "work_recursive", Handler: "ret_count", MaxActive: 2})
@@ -131,9 +133,7 @@ func TestTallyOnManyCPUs(t *testing.T) {
 		if w.k.era.Year == 2005 {
 			missed = got.Missed // CPUs may have seen the breakpoint before it went
 		}
-		if got != (Hits{All: int64(w.calls) + missed, Missed: missed}) || missed == 0 {
-			t.Errorf("%+v of %d calls, of which the guest counts %d missed", got, w.calls, missed)
-		}
+		require.That(t, got == (Hits{All: int64(w.calls) + missed, Missed: missed}) && missed != 0, "%+v of %d calls, of which the guest counts %d missed", got, w.calls, missed)
 	})
 }
 
@@ -154,9 +154,7 @@ func TestTallyOfConditions(t *testing.T) {
 		}
 		l.do(l.k.Disable(l.Call, p))
 		l.call("work_conditions", 3, 5)
-		if got := of.sum(); got != want {
-			t.Errorf("disabled: %+v, want %+v", got, want)
-		}
+		require.Equal(t, of.sum(), want, "disabled")
 		l.remove(p)
 	})
 }

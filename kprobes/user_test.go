@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/smp"
 )
 
@@ -42,9 +43,7 @@ func countUserHits(t *testing.T, w *crowd) {
 	calls := uint64(0)
 	for i, task := range tasks {
 		n := w.exitCode(task)
-		if n <= 0 {
-			t.Errorf("task %d: %d calls; a negative number says that one returned a wrong result", i, n)
-		}
+		require.That(t, n > 0, "task %d: %d calls; a negative number says that one returned a wrong result", i, n)
 		calls += uint64(n)
 	}
 	w.userOver(0)
@@ -52,9 +51,7 @@ func countUserHits(t *testing.T, w *crowd) {
 	if got := w.sum("handler_hits") - before + st.NMissed; got != calls || calls < 100 {
 		t.Errorf("%d hits of %d calls, %d of them missed", got, calls, st.NMissed)
 	}
-	if optimizes := w.k.opt.OptProbes; seen[Optimized] != optimizes && !seen[Ftrace] {
-		t.Errorf("the probe was %v", seen)
-	}
+	require.That(t, seen[Optimized] == w.k.opt.OptProbes || seen[Ftrace], "the probe was %v", seen)
 	w.remove(p)
 	w.holdNothingLeft()
 }
@@ -84,9 +81,7 @@ func TestNoProbesOfUserMode(t *testing.T) {
 			}
 			for symbol, want := range map[string]Errno{"user_busy": user, "syscall_entry": EINVAL} {
 				_, err := w.k.Add(w.Call, Spec{Symbol: symbol, Handler: "handler_empty"})
-				if !errors.Is(err, want) {
-					t.Errorf("%s, %s: error %v; want %v", isa, symbol, err, want)
-				}
+				require.That(t, errors.Is(err, want), "%s, %s: error %v; want %v", isa, symbol, err, want)
 			}
 		})
 	}

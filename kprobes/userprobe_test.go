@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/smp"
 )
 
@@ -18,9 +19,7 @@ func userImages(t *testing.T) (names []string) {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 0 {
-		t.Fatal("no image probes user space")
-	}
+	require.Need(t, len(names) != 0, "no image probes user space")
 	return names
 }
 
@@ -92,18 +91,14 @@ func (u *users) word(symbol string) uint64 {
 // wants holds an error of the interface.
 func (u *users) wants(what string, got error, want Errno) {
 	u.t.Helper()
-	if want == 0 && got != nil || want != 0 && !errors.Is(got, want) {
-		u.t.Errorf("%s: error %v, want %v", what, got, want)
-	}
+	require.That(u.t, (want != 0 || got == nil) && (want == 0 || errors.Is(got, want)), "%s: error %v, want %v", what, got, want)
 }
 
 // entry is where the code of a function begins.
 func (u *users) entry(symbol string) uint64 {
 	u.t.Helper()
 	fn, ok := u.m.Image().Func(symbol)
-	if !ok {
-		u.t.Fatalf("no function %s", symbol)
-	}
+	require.Need(u.t, ok, "no function %s", symbol)
 	return fn.Entry
 }
 
@@ -118,9 +113,7 @@ func TestUserProbeCalls(t *testing.T) {
 		_, err = u.k.AddUser(u.Call, spec)
 		u.wants("register again", err, EEXIST)
 		m, ok := u.smp.Page(s, u.entry("user_mix"))
-		if !ok {
-			u.t.Fatal("the page is not there")
-		}
+		require.Need(u.t, ok, "the page is not there")
 		u.wants("insert", u.k.InsertInto(u.Call, p, m), 0)
 		u.wants("insert again", u.k.InsertInto(u.Call, p, m), EEXIST)
 		u.wants("remove", u.k.RemoveUser(u.Call, p.Addr), 0)
@@ -129,13 +122,9 @@ func TestUserProbeCalls(t *testing.T) {
 		u.wants("remove", u.k.RemoveUser(u.Call, p.Addr), 0)
 		_, inode, offset := u.k.place(p.Addr)
 		chain := func() []uint64 { return u.k.hlist(u.k.bucket(u.k.sym.table, inode*offset), u.k.hash()) }
-		if !slices.Contains(chain(), p.Addr) {
-			u.t.Error("the probe is not in the table")
-		}
+		require.That(u.t, slices.Contains(chain(), p.Addr), "the probe is not in the table")
 		u.wants("unregister", u.k.UnregisterUser(u.Call, p.Addr), 0)
-		if slices.Contains(chain(), p.Addr) {
-			u.t.Error("a hit would find the probe that was unregistered")
-		}
+		require.That(u.t, !slices.Contains(chain(), p.Addr), "a hit would find the probe that was unregistered")
 		u.wants("unregister again", u.k.UnregisterUser(u.Call, p.Addr), 0)
 		u.wants("insert without registration", u.k.InsertInto(u.Call, p, m), ENODATA)
 		u.wants("remove without registration", u.k.RemoveUser(u.Call, p.Addr), ENODATA)
@@ -180,9 +169,7 @@ func TestUserProbeHandlers(t *testing.T) {
 		if sp := u.word("user_seen_sp"); s == nil || sp < u.stackFrom() || sp >= u.stackFrom()+8*4096 {
 			u.t.Errorf("the handler sees a stack pointer %#x", sp)
 		}
-		if a := u.word("user_seen_argument"); a != 29 {
-			u.t.Errorf("the handler sees the argument %d", a)
-		}
+		require.Equal(u.t, u.word("user_seen_argument"), 29, "the handler sees the argument")
 		u.unprobe(p)
 		if got := u.runs("user_mixes", 30); got != want || u.word("user_hits") != 60 {
 			u.t.Errorf("after the removal: result %d and %d hits", got, u.word("user_hits"))
@@ -203,9 +190,7 @@ func (u *users) instructions(symbol string) (offsets []uint64) {
 	for off := uint64(0); off < size; {
 		offsets = append(offsets, off)
 		_, n := disasm(code[off:], fn.Entry+off, func(uint64) (string, uint64) { return "", 0 })
-		if n <= 0 {
-			u.t.Fatalf("%s+%#x: no instruction", symbol, off)
-		}
+		require.Need(u.t, n > 0, "%s+%#x: no instruction", symbol, off)
 		off += uint64(n)
 	}
 	return offsets
@@ -228,16 +213,12 @@ func TestUserProbeOnEveryInstruction(t *testing.T) {
 				ps = append(ps, p)
 			}
 		}
-		if got := u.runs("user_mixes", 20); got != want {
-			u.t.Errorf("result %d, want %d", got, want)
-		}
+		require.Equal(u.t, u.runs("user_mixes", 20), want, "result")
 		if hits := u.word("user_hits"); len(ps) < 20 || hits < uint64(20*len(ps)/2) {
 			u.t.Errorf("%d probes, %d hits", len(ps), hits)
 		}
 		u.unprobe(ps...)
-		if got := u.runs("user_mixes", 20); got != want {
-			u.t.Errorf("without probes: result %d, want %d", got, want)
-		}
+		require.Equal(u.t, u.runs("user_mixes", 20), want, "without probes: result")
 	})
 }
 
@@ -301,9 +282,7 @@ func TestUserReturnProbe(t *testing.T) {
 		u.do(u.k.InsertEverywhere(u.Call, tramp))
 		outer := u.probe(UserSpec{Symbol: "user_mixes", Return: true, MaxActive: 2, Handler: "user_return_empty"})
 		p := u.probe(UserSpec{Symbol: "user_mix", Return: true, MaxActive: 2, Handler: "user_probe_return"})
-		if got := u.runs("user_mixes", 20); got != want {
-			u.t.Errorf("result %d, want %d", got, want)
-		}
+		require.Equal(u.t, u.runs("user_mixes", 20), want, "result")
 		if n := u.word("user_returns"); n != 20 {
 			u.t.Errorf("%d returns", n)
 		}
@@ -330,9 +309,7 @@ func TestUserProbeFaults(t *testing.T) {
 			u.do(u.k.InsertEverywhere(u.Call, p))
 			ps = append(ps, p)
 		}
-		if got := u.runs("user_touches", data); got != 3 {
-			u.t.Errorf("the word is %d", got)
-		}
+		require.Equal(u.t, u.runs("user_touches", data), 3, "the word")
 		if n := u.word("user_faults"); n < 2 || n > 4 {
 			u.t.Errorf("%d faults of the probed instructions", n)
 		}
@@ -356,13 +333,9 @@ func TestUserProbeComesAndGoes(t *testing.T) {
 			u.unprobe(p)
 		}
 		for i, task := range tasks {
-			if got := u.exitCode(task); got != want {
-				u.t.Errorf("task %d: result %d, want %d", i, got, want)
-			}
+			require.Equal(u.t, u.exitCode(task), want, "task %d: result", i)
 		}
-		if u.word("user_hits") == 0 {
-			u.t.Error("no hit")
-		}
+		require.That(u.t, u.word("user_hits") != 0, "no hit")
 	})
 }
 
@@ -381,15 +354,11 @@ func TestUserProbeRefusals(t *testing.T) {
 			}
 			u.unprobe(p)
 		}
-		if refused != 1 {
-			u.t.Errorf("%d instructions are refused, the system call should be", refused)
-		}
+		require.That(u.t, refused == 1, "%d instructions are refused, the system call should be", refused)
 		if _, err := u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: "no_such"}); err == nil || !strings.Contains(fmt.Sprint(err), "no function no_such") {
 			u.t.Errorf("error %v", err)
 		}
-		if slices.Contains(u.k.userSites, nil) || len(u.k.userSites) != 0 {
-			u.t.Errorf("%d probes are left", len(u.k.userSites))
-		}
+		require.That(u.t, !slices.Contains(u.k.userSites, nil) && len(u.k.userSites) == 0, "%d probes are left", len(u.k.userSites))
 		u.exitCode(task)
 	})
 }

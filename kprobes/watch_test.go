@@ -5,15 +5,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // counted returns what the counting handler has counted.
 func (l *live) counted() uint64 {
 	l.t.Helper()
 	s, ok := l.m.Image().Symbol("kwatch_hits")
-	if !ok {
-		l.t.Fatal("no symbol kwatch_hits")
-	}
+	require.Need(l.t, ok, "no symbol kwatch_hits")
 	v := value(l.m.Load(s.Addr, l.size()))(l)
 	return v
 }
@@ -79,9 +79,7 @@ func TestWatchpointsCount(t *testing.T) {
 			if got := l.hitsOf(run); got != x.want {
 				l.t.Errorf("%s: %d calls of the handler; want %d", x.name, got, x.want)
 			}
-			if x.fn == "watch_store" && sum != 5*n {
-				l.t.Errorf("%s: the loop returned %d; want %d", x.name, sum, 5*n)
-			}
+			require.That(l.t, x.fn != "watch_store" || sum == 5*n, "%s: the loop returned %d; want %d", x.name, sum, 5*n)
 			l.do(l.k.RemoveWatch(l.Call, nr))
 			if got := l.hitsOf(run); got != 0 {
 				l.t.Errorf("%s: %d calls of the handler after it was unregistered", x.name, got)
@@ -105,9 +103,7 @@ func (l *live) registers(kind WatchType) (got []int) {
 	for {
 		nr, err := l.k.AddWatch(l.Call, counting("watched_words", 0, 1, kind))
 		if err != nil {
-			if !errors.Is(err, EBUSY) {
-				l.t.Errorf("without a free register: %v", err)
-			}
+			require.That(l.t, errors.Is(err, EBUSY), "without a free register: %v", err)
 			break
 		}
 		got = append(got, nr)
@@ -121,26 +117,20 @@ func (l *live) registers(kind WatchType) (got []int) {
 func TestWatchpointsTakeRegisters(t *testing.T) {
 	eachWatching(t, func(l *live) {
 		all := l.registers(WatchWrite)
-		if len(all) == 0 || !slices.IsSortedFunc(all, func(a, b int) int { return b - a }) || all[len(all)-1] != 0 {
-			l.t.Errorf("registers %v; want the last one first, down to 0", all)
-		}
+		require.That(l.t, len(all) != 0 && slices.IsSortedFunc(all, func(a, b int) int { return b - a }) && all[len(all)-1] == 0, "registers %v; want the last one first, down to 0", all)
 		if again := l.registers(WatchWrite); !slices.Equal(again, all) {
 			l.t.Errorf("registers %v, and %v when all were given back", all, again)
 		}
 		// the debugger of a task has the first register, and nobody takes it
 		const local = 2
-		if nr := int32(l.call("dr_alloc", 0, local)); nr != 0 {
-			l.t.Errorf("a debugger got register %d", nr)
-		}
+		require.Equal(l.t, int32(l.call("dr_alloc", 0, local)), 0, "a debugger got register")
 		if rest := l.registers(WatchWrite); !slices.Equal(rest, all[:len(all)-1]) {
 			l.t.Errorf("registers %v beside a debugger's 0; want %v", rest, all[:len(all)-1])
 		}
 		l.call("dr_free", 0)
 		// and none of those that watchpoints have
 		nr := l.watch(counting("watched_words", 0, 1, WatchWrite))
-		if got := int32(l.call("dr_alloc", uint64(nr), local)); got != -int32(EBUSY) {
-			l.t.Errorf("a debugger asked for register %d of a watchpoint and got %d; want %d", nr, got, -int32(EBUSY))
-		}
+		require.Equal(l.t, int32(l.call("dr_alloc", uint64(nr), local)), -int32(EBUSY), "a debugger asked for register %d of a watchpoint", nr)
 		l.do(l.k.RemoveWatch(l.Call, nr))
 		l.do(l.k.RemoveWatch(l.Call, nr)) // not its own any more
 		l.call("unregister_kwatch", 99)
@@ -222,9 +212,7 @@ func TestWatchedAccessesAreCounted(t *testing.T) {
 					}
 				}
 			})
-			if got != want {
-				l.t.Errorf("%d bytes at %d, type %s: the handler was called %d times for %d accesses", length, at, kind, got, want)
-			}
+			require.That(l.t, got == want, "%d bytes at %d, type %s: the handler was called %d times for %d accesses", length, at, kind, got, want)
 			l.do(l.k.RemoveWatch(l.Call, nr))
 		}
 	})
@@ -250,9 +238,7 @@ func TestWatchpointsCostNothing(t *testing.T) {
 				took[armed] = int64(l.m.Now() - from)
 			})
 		}
-		if took[true] != took[false] {
-			t.Errorf("%s: %d ticks with a watchpoint in the same page, %d without", image, took[true], took[false])
-		}
+		require.That(t, took[true] == took[false], "%s: %d ticks with a watchpoint in the same page, %d without", image, took[true], took[false])
 	}
 }
 

@@ -3,6 +3,8 @@ package kprobes
 import (
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // Words are read as they are written, and nothing else is.
@@ -25,7 +27,5 @@ func TestWords(t *testing.T) {
 			t.Errorf("mode %q is read as %s, %v", s, m, err)
 		}
 	}
-	if Kind(9).String() != "kind(9)" || Mode(9).String() != "mode(9)" {
-		t.Errorf("numbers without words are %s and %s", Kind(9), Mode(9))
-	}
+	require.That(t, Kind(9).String() == "kind(9)" && Mode(9).String() == "mode(9)", "numbers without words are %s and %s", Kind(9), Mode(9))
 }

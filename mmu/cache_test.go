@@ -4,6 +4,8 @@ import (
 	"math/rand"
 	"slices"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // referenceCache is bit-PLRU written as it is described, without the short cuts.
@@ -58,9 +60,7 @@ func TestCacheFollowsItsDescription(t *testing.T) {
 		{Size: 128 << 10, Ways: 32, Line: 64},
 		{Size: 256, Ways: 4, Line: 64}, // one set
 	} {
-		if err := cc.Check(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cc.Check())
 		c, ref := NewCache(cc), newReference(cc)
 		n := len(ref.sets)
 		rng := rand.New(rand.NewSource(1))
@@ -194,12 +194,8 @@ func (p *pair) load(pa uint64) {
 	if want == uint(len(p.data)) {
 		want = 3
 	}
-	if misses != want {
-		p.t.Fatalf("load at %#x missed %d levels, want %d", pa, misses, want)
-	}
-	if p.caches[0].Recent[line&p.caches[0].Mask] != line+1 {
-		p.t.Fatalf("load at %#x: the line is not that of its set that was used last", pa)
-	}
+	require.Need(p.t, misses == want, "load at %#x missed %d levels, want %d", pa, misses, want)
+	require.Need(p.t, p.caches[0].Recent[line&p.caches[0].Mask] == line+1, "load at %#x: the line is not that of its set that was used last", pa)
 	p.met |= 1 << misses
 }
 

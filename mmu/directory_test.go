@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // caches is the set of lines of one CPU, beside a directory.
@@ -67,9 +68,7 @@ func TestMESI(t *testing.T) {
 		if got := states(d, line); supplies[s] != f[2] || got != f[3] {
 			t.Errorf("%s: %s %s", row, supplies[s], got)
 		}
-		if other := states(d, line+1); other != "II" {
-			t.Errorf("%s: the next line is %s", row, other)
-		}
+		require.Equal(t, states(d, line+1), "II", "%s: the next line", row)
 	}
 }
 
@@ -113,9 +112,7 @@ func TestOccupy(t *testing.T) {
 		line    uint32
 		now, is clock.Ticks
 	}{{7, 100, 50}, {7, 100, 100}, {8, 100, 50}, {7, 190, 60}, {7, 1000, 50}} {
-		if got := d.Occupy(x.line, x.now, 50); got != x.is {
-			t.Errorf("request %d for line %d takes %d, want %d", i, x.line, got, x.is)
-		}
+		require.Equal(t, d.Occupy(x.line, x.now, 50), x.is, "request %d for line %d takes", i, x.line)
 	}
 }
 
@@ -176,9 +173,7 @@ func agree(d *Directory, all []*caches, line uint32) error {
 }
 
 func TestCheckLines(t *testing.T) {
-	if err := CheckLines(CacheConfig{Line: 64}, CacheConfig{Line: 128}); err == nil {
-		t.Error("lines of 128 bytes are accepted")
-	}
+	require.That(t, CheckLines(CacheConfig{Line: 64}, CacheConfig{Line: 128}) != nil, "lines of 128 bytes are accepted")
 	if err := CheckLines(CacheConfig{Line: 64}, CacheConfig{Line: 64}, CacheConfig{}); err != nil { // there is no third level
 		t.Error(err)
 	}
@@ -195,8 +190,6 @@ func TestBring(t *testing.T) {
 		if hit, gone := c.Bring(x.line); hit != x.hit || gone != x.gone {
 			t.Errorf("step %d, line %d: hit %v, gone %d", i, x.line, hit, gone)
 		}
-		if !c.Has(x.line) {
-			t.Errorf("step %d: line %d is not there", i, x.line)
-		}
+		require.That(t, c.Has(x.line), "step %d: line %d is not there", i, x.line)
 	}
 }

@@ -3,6 +3,8 @@ package mmu
 import (
 	"encoding/binary"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func TestCacheConfigCheck(t *testing.T) {
@@ -16,9 +18,7 @@ func TestCacheConfigCheck(t *testing.T) {
 		{Size: 32 << 10, Ways: 8, Line: 48},
 		{Size: 32 << 10, Ways: 8, Line: 64, WriteAround: true},
 	} {
-		if cc.Check() == nil {
-			t.Errorf("%+v passes", cc)
-		}
+		require.That(t, cc.Check() != nil, "%+v passes", cc)
 	}
 	slices := CacheConfig{Size: 96 << 10, Ways: 8, Line: 64}
 	if slices.Check() != nil || slices.CheckFirst() == nil {
@@ -36,24 +36,16 @@ func TestTLBIsFirstInFirstOut(t *testing.T) {
 	for range 10 {
 		tl.Find(0) // a hit does not make page 0 younger
 	}
-	if tl.Generation != gen {
-		t.Error("a hit changed the generation")
-	}
+	require.That(t, tl.Generation == gen, "a hit changed the generation")
 	tl.Insert(page(4))
-	if tl.Find(0) != nil || tl.Find(1<<13) == nil || tl.Find(4<<13) == nil {
-		t.Error("the first page in was not the first out")
-	}
-	if tl.Generation == gen {
-		t.Error("a replacement did not change the generation")
-	}
+	require.That(t, tl.Find(0) == nil && tl.Find(1<<13) != nil && tl.Find(4<<13) != nil, "the first page in was not the first out")
+	require.That(t, tl.Generation != gen, "a replacement did not change the generation")
 	tl.Insert(Page{VA: 1 << 21, PA: 3 << 21, Shift: 21, Global: true})
 	if p := tl.Find(1<<21 + 12345); p == nil || p.Offset(1<<21+12345) != 3<<21+12345 {
 		t.Error("a large page is not found")
 	}
 	tl.Flush(false)
-	if tl.Find(1<<21) == nil || tl.Find(4<<13) != nil {
-		t.Error("a flush keeps global pages and no others")
-	}
+	require.That(t, tl.Find(1<<21) != nil && tl.Find(4<<13) == nil, "a flush keeps global pages and no others")
 }
 
 func TestMemoryTellsOfCodeStores(t *testing.T) {
@@ -64,17 +56,11 @@ func TestMemoryTellsOfCodeStores(t *testing.T) {
 	m.Store(binary.LittleEndian, 0x1240, 8, 1) // the next line
 	m.Store(binary.LittleEndian, 0x123c, 4, 1)
 	m.Store(binary.LittleEndian, 0x123c, 4, 1) // told once
-	if len(dropped) != 1 || dropped[0]>>GranuleShift != 0x1234>>GranuleShift {
-		t.Errorf("told of %#x", dropped)
-	}
-	if m.Load(binary.LittleEndian, 1<<20, 4) != 0xffffffff || m.Bytes(1<<16-4, 8) != nil {
-		t.Error("memory outside RAM")
-	}
+	require.That(t, len(dropped) == 1 && dropped[0]>>GranuleShift == 0x1234>>GranuleShift, "told of %#x", dropped)
+	require.That(t, m.Load(binary.LittleEndian, 1<<20, 4) == 0xffffffff && m.Bytes(1<<16-4, 8) == nil, "memory outside RAM")
 	m.Store(binary.LittleEndian, 1<<20, 8, 1)
 	m.Write(1<<16-2, []byte{1, 2, 3, 4})
-	if m.Load(binary.LittleEndian, 1<<16-2, 2) != 0x0201 {
-		t.Error("the part of a write inside RAM is lost")
-	}
+	require.That(t, m.Load(binary.LittleEndian, 1<<16-2, 2) == 0x0201, "the part of a write inside RAM is lost")
 }
 
 // TestTurn compares the sets of a cache with a division.

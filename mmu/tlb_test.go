@@ -1,6 +1,10 @@
 package mmu
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // TestTLBTellsSpacesApart finds a page in the address space that it was inserted in, and a global one in all.
 func TestTLBTellsSpacesApart(t *testing.T) {
@@ -10,9 +14,7 @@ func TestTLBTellsSpacesApart(t *testing.T) {
 	tl.Insert(Page{VA: 0x2000, PA: 0x20000, Shift: 12, Global: true})
 	before := tl.Generation
 	tl.Switch(2)
-	if tl.Generation == before {
-		t.Error("a switch of address spaces keeps micro-TLB entries in front")
-	}
+	require.That(t, tl.Generation != before, "a switch of address spaces keeps micro-TLB entries in front")
 	if p := tl.Find(0x1000); p != nil {
 		t.Errorf("a page of space 1 is found in space 2: %+v", p)
 	}
@@ -28,9 +30,7 @@ func TestTLBTellsSpacesApart(t *testing.T) {
 	}
 	before = tl.Generation
 	tl.Switch(tl.space)
-	if tl.Generation != before {
-		t.Error("a switch to the present address space drops micro-TLB entries")
-	}
+	require.That(t, tl.Generation == before, "a switch to the present address space drops micro-TLB entries")
 }
 
 // TestTLBOfSeveralSizes keeps pages of three sizes at the same addresses apart.
@@ -41,19 +41,13 @@ func TestTLBOfSeveralSizes(t *testing.T) {
 	tl.Insert(Page{VA: 0x1000000, PA: 0x3000_0000, Shift: 24})
 	for va, want := range map[uint64]uint64{0x1abc: 0x1000_0abc, 0x2fabc: 0x2000_fabc, 0x1fedcba: 0x30fe_dcba} {
 		p := tl.Find(va)
-		if p == nil || p.Offset(va) != want {
-			t.Errorf("%#x: %+v, want %#x", va, p, want)
-		}
+		require.That(t, p != nil && p.Offset(va) == want, "%#x: %+v, want %#x", va, p, want)
 		tl.Drop(va)
-		if tl.Find(va) != nil {
-			t.Errorf("%#x is found after it was dropped", va)
-		}
+		require.That(t, tl.Find(va) == nil, "%#x is found after it was dropped", va)
 	}
 	tl.Resize(PageSizes{12, 21})
 	tl.Insert(Page{VA: 0x200000, Shift: 21})
-	if tl.Find(0x3fffff) == nil || tl.Find(0x400000) != nil {
-		t.Error("a page of 2 MiB covers what it should not, or not what it should")
-	}
+	require.That(t, tl.Find(0x3fffff) != nil && tl.Find(0x400000) == nil, "a page of 2 MiB covers what it should not, or not what it should")
 }
 
 // TestRights gives every access the right that it needs and no other.
@@ -83,23 +77,15 @@ func TestTLBBehindTwo(t *testing.T) {
 	for n := range uint64(8) {
 		data.Insert(Page{VA: n << 12, PA: n << 20, Shift: 12})
 	}
-	if data.Find(0) != nil {
-		t.Fatal("eight pages fit into two entries")
-	}
+	require.Need(t, data.Find(0) == nil, "eight pages fit into two entries")
 	before := data.Generation
 	if p := data.FindBehind(0x123); p == nil || p.Offset(0x123) != 0x123 || data.Find(0) != p || data.Generation == before {
 		t.Errorf("the first page is not brought to the front: %+v", p)
 	}
-	if code.FindBehind(7<<12) == nil {
-		t.Error("what data have found, code does not find")
-	}
+	require.That(t, code.FindBehind(7<<12) != nil, "what data have found, code does not find")
 	code.Switch(1)
-	if code.FindBehind(7<<12) != nil {
-		t.Error("a page is found in another address space")
-	}
-	if data.FindBehind(7<<12) == nil {
-		t.Error("the address space of code counts for data")
-	}
+	require.That(t, code.FindBehind(7<<12) == nil, "a page is found in another address space")
+	require.That(t, data.FindBehind(7<<12) != nil, "the address space of code counts for data")
 	for name, drop := range map[string]func(){
 		"Drop":   func() { data.Drop(7 << 12) },
 		"DropIf": func() { data.DropIf(func(p *Page) bool { return p.VA == 7<<12 }) },
@@ -107,8 +93,6 @@ func TestTLBBehindTwo(t *testing.T) {
 	} {
 		data.Insert(Page{VA: 7 << 12, PA: 7 << 20, Shift: 12})
 		drop()
-		if data.Find(7<<12) != nil || data.FindBehind(7<<12) != nil {
-			t.Errorf("%s leaves a page", name)
-		}
+		require.That(t, data.Find(7<<12) == nil && data.FindBehind(7<<12) == nil, "%s leaves a page", name)
 	}
 }

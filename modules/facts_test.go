@@ -49,9 +49,7 @@ func golden(t *testing.T, name, got string) {
 		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want := require.Must(os.ReadFile(file))(t)
-	if got != string(want) {
-		t.Errorf("%s: the facts are\n%s\nwant\n%s", name, got, want)
-	}
+	require.That(t, got == string(want), "%s: the facts are\n%s\nwant\n%s", name, got, want)
 }
 
 // facts are the lines that the module prints from its beginning to its end.
@@ -101,9 +99,7 @@ func TestFactsOf2020(t *testing.T) {
 				t.Errorf("%s: %s is %q, in %s %q; the reason why they differ: %q", ours, name, got[name], theirs, want[name], reasons[name])
 			}
 		}
-		if len(got) != len(want) {
-			t.Errorf("%s has %d facts, %s %d", ours, len(got), theirs, len(want))
-		}
+		require.That(t, len(got) == len(want), "%s has %d facts, %s %d", ours, len(got), theirs, len(want))
 	}
 }
 
@@ -114,9 +110,7 @@ func known(t *testing.T, kernel string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(string(b)) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if out[name] != "" {
-			t.Errorf("%s tells %s twice", kernel, name)
-		}
+		require.That(t, out[name] == "", "%s tells %s twice", kernel, name)
 		out[name] = value
 	}
 	return out

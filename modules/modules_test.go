@@ -112,9 +112,7 @@ func bootFor(t *testing.T, k kernel, o kprobes.Options, cycles int64, body func(
 		body(&running{t, c, sys, l, k})
 		return nil
 	})
-	if err != nil {
-		t.Errorf("%v\nconsole:\n%s", err, sys.Machine.Console())
-	}
+	require.That(t, err == nil, "%v\nconsole:\n%s", err, sys.Machine.Console())
 }
 
 // file reads a module of the tests.
@@ -350,9 +348,7 @@ func TestLifeCycleErrors(t *testing.T) {
 // The header that modules are compiled with has the same names of error numbers.
 func TestErrnoNames(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "workloads", "kernel", "module", "include", "linux", "errno.h"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := map[string]string{"200": "-200"}
 	for _, m := range regexp.MustCompile(`#define (E[A-Z0-9]+) ([0-9]+)`).FindAllStringSubmatch(string(b), -1) {
 		want[m[2]] = "-" + m[1]
@@ -476,10 +472,6 @@ func TestName(t *testing.T) {
 	k := kernels()[0]
 	b := require.Must(os.ReadFile(filepath.Join("testdata", k.image, "user_of.o")))(t)
 	f, err := Read("dir/user-Az09.ko", b)
-	if err != nil || f.Name != "user_Az09" {
-		t.Errorf("%+v, %v", f, err)
-	}
-	if _, err := Read("x.o", []byte("no")); err == nil || !strings.Contains(err.Error(), "x.o: is no ELF file") {
-		t.Errorf("%v", err)
-	}
+	require.That(t, err == nil && f.Name == "user_Az09", "%+v, %v", f, err)
+	require.Error(t, require.Err(Read("x.o", []byte("no"))), "x.o: is no ELF file", "")
 }

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"maps"
 	"regexp"
-	"strings"
 	"testing"
 
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -31,9 +31,7 @@ func TestMissingMaterial(t *testing.T) {
 		}
 	}
 	in.Template, in.Set = `<<val "x" "k" "cycles_per_hit">>`, func(string) (*results.Set, error) { return &results.Set{}, nil }
-	if _, err := Make(in); err == nil || !strings.Contains(err.Error(), `x has no cycles_per_hit of a point "k"`) {
-		t.Errorf("an empty set: %v", err)
-	}
+	require.Error(t, require.Err(Make(in)), `x has no cycles_per_hit of a point "k"`, "an empty set")
 }
 
 // TestReferences wants an entry of the bibliography for each citation, and a citation for each entry.
@@ -41,9 +39,7 @@ func TestReferences(t *testing.T) {
 	text := map[string]string{}
 	for _, name := range []string{TexName, BibName} {
 		b, err := files.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text[name] = string(b)
 	}
 	entries := map[string]bool{}
@@ -54,9 +50,7 @@ func TestReferences(t *testing.T) {
 	for _, m := range regexp.MustCompile(`\\cite\{([^}]*)\}`).FindAllStringSubmatch(text[TexName], -1) {
 		cited[m[1]] = true
 	}
-	if len(cited) == 0 || !maps.Equal(entries, cited) {
-		t.Errorf("references %v, cited are %v", entries, cited)
-	}
+	require.That(t, len(cited) != 0 && maps.Equal(entries, cited), "references %v, cited are %v", entries, cited)
 }
 
 // TestRowsSince2014 leaves the simulated figures of a row out, and asks for a count that there is not.
@@ -64,8 +58,6 @@ func TestRowsSince2014(t *testing.T) {
 	in := Input{Set: func(string) (*results.Set, error) { return nil, errors.New("nobody has run it") }, Name: "x"}
 	for _, call := range []string{"today", `num (todayCount "cheaper")`} {
 		in.Template = "<<" + call + ">>"
-		if _, err := Make(in); err == nil || !strings.Contains(err.Error(), "nobody has run it") {
-			t.Errorf("%s: %v", call, err)
-		}
+		require.Error(t, require.Err(Make(in)), "nobody has run it", "%s", call)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestNear holds numbers against a part of the larger one.
@@ -23,9 +25,7 @@ func TestNear(t *testing.T) {
 		{100, 99.1, "a hundredth", true},
 	} {
 		v, err := near(of(x.a), of(x.b), x.part)
-		if err != nil || v.Holds != x.holds {
-			t.Errorf("%v and %v within %s: %v, %v", x.a, x.b, x.part, v, err)
-		}
+		require.That(t, err == nil && v.Holds == x.holds, "%v and %v within %s: %v, %v", x.a, x.b, x.part, v, err)
 	}
 }
 
@@ -36,9 +36,7 @@ func TestUnder(t *testing.T) {
 		holds bool
 	}{{0.9, true}, {1, false}, {2, false}, {-3, true}} {
 		v, err := under(Quantity{V: x.a, From: "a test"}, Quantity{V: 100, From: "a test"}, "a hundredth")
-		if err != nil || v.Holds != x.holds {
-			t.Errorf("%v under a hundredth of 100: %v, %v", x.a, v, err)
-		}
+		require.That(t, err == nil && v.Holds == x.holds, "%v under a hundredth of 100: %v, %v", x.a, v, err)
 	}
 	if _, err := under(Quantity{}, Quantity{}, "a bit"); err == nil {
 		t.Error("a bit is taken for a limit")
@@ -73,8 +71,6 @@ const comparisons = `{false -1 (a) is not equal to 0 (none) []} {false -1 (a) is
 
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 12: "12", 1.2345: "1.23", 12.345: "12.3", 123.45: "123", 2310: "2310", 12345: `12\,345`, -1234567: `$-$1\,234\,567`} {
-		if got := number(Quantity{V: v}); got != want {
-			t.Errorf("%v is %s, want %s", v, got, want)
-		}
+		require.Equal(t, number(Quantity{V: v}), want, "%v", v)
 	}
 }

@@ -29,9 +29,7 @@ func TestSetRefuses(t *testing.T) {
 	}
 	var s Set
 	require.Error(t, s.Add(good, good), "twice", "the same record twice")
-	if s.Len() != 1 {
-		t.Errorf("set holds %d records after a refused one, want 1", s.Len())
-	}
+	require.That(t, s.Len() == 1, "set holds %d records after a refused one, want 1", s.Len())
 }
 
 // record is a record of a probe.

@@ -16,21 +16,13 @@ func TestMeansOfReplicates(t *testing.T) {
 		require.NoError(t, set.Add(k, pub))
 	}
 	means := Means(set)
-	if means.Len() != 2 || set.Len() != 6 {
-		t.Fatalf("%d means of %d records", means.Len(), set.Len())
-	}
+	require.Need(t, means.Len() == 2 && set.Len() == 6, "%d means of %d records", means.Len(), set.Len())
 	p := means.Points()[0]
 	r, _ := means.Get(p, MetricCycles)
-	if r.Value != number(t, "102") || r.Role != Fitted || r.Spread.Of != 3 {
-		t.Errorf("mean %+v", r)
-	}
-	if r.Spread.Low != number(t, "100") || r.Spread.High != number(t, "104.5") {
-		t.Errorf("interval %s to %s: with three values its ends are the extremes", r.Spread.Low, r.Spread.High)
-	}
+	require.That(t, r.Value == number(t, "102") && r.Role == Fitted && r.Spread.Of == 3, "mean %+v", r)
+	require.That(t, r.Spread.Low == number(t, "100") && r.Spread.High == number(t, "104.5"), "interval %s to %s: with three values its ends are the extremes", r.Spread.Low, r.Spread.High)
 	pub, _ := means.Get(p, MetricPublished)
-	if pub.Value.String() != "0.30" || pub.Source != "paper" || pub.Spread.Low != pub.Value || pub.Spread.High != pub.Value {
-		t.Errorf("published %+v", pub)
-	}
+	require.That(t, pub.Value.String() == "0.30" && pub.Source == "paper" && pub.Spread.Low == pub.Value && pub.Spread.High == pub.Value, "published %+v", pub)
 	if one := (&Set{}); Means(one) != one {
 		t.Error("a set without replicates is not its own mean")
 	}
@@ -47,18 +39,12 @@ func TestBootstrapWidth(t *testing.T) {
 		low, high := bootstrap(values)
 		got := float64(high.micros - low.micros)
 		want := 2 * 1.96 * 1000 * float64(n) / 3.4641 / map[int64]float64{20: 4.4721, 80: 8.9443}[n]
-		if got < 0.93*want || got > 1.07*want {
-			t.Errorf("%d values: interval of %.0f, want about %.0f", n, got, want)
-		}
+		require.That(t, !(got < 0.93*want) && !(got > 1.07*want), "%d values: interval of %.0f, want about %.0f", n, got, want)
 		mean := (n - 1) * 500
-		if low.micros >= mean || high.micros <= mean {
-			t.Errorf("%d values: %s to %s does not hold the mean", n, low, high)
-		}
+		require.That(t, low.micros < mean && high.micros > mean, "%d values: %s to %s does not hold the mean", n, low, high)
 	}
 	low, high := bootstrap([]int64{-maxMicros, maxMicros, 0})
-	if low.micros != -maxMicros || high.micros != maxMicros {
-		t.Errorf("values whose sums do not fit: %s to %s", low, high)
-	}
+	require.That(t, low.micros == -maxMicros && high.micros == maxMicros, "values whose sums do not fit: %s to %s", low, high)
 }
 
 // What of an error is unexplained is that of the mean of the replicates: here one replicate lies outside of the

@@ -17,9 +17,7 @@ func TestUnexplained(t *testing.T) {
 	} {
 		got, err := Unexplained(number(t, c.simulated), number(t, c.published), number(t, c.rounding), number(t, c.repeats))
 		require.NoError(t, err)
-		if got.String() != c.want {
-			t.Errorf("%s against %s: unexplained %s %%, want %s", c.simulated, c.published, got, c.want)
-		}
+		require.Equal(t, got.String(), c.want, "%s against %s: unexplained %s %%, want", c.simulated, c.published, got)
 	}
 	if got, err := Percent(number(t, "0.43"), number(t, "22")); err != nil || got.String() != "0.0946" {
 		t.Errorf("22 %% of 0.43 is %s, %v", got, err)

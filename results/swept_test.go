@@ -12,9 +12,7 @@ func TestSweptNames(t *testing.T) {
 	if p.Name() != "r" || p.Swept("machine.cost.alu.issue") != "1/4" || p.Swept("kernel.cpus") != "16" || p.Swept("x") != "" {
 		t.Errorf("%q, %q, %q", p.Name(), p.Swept("machine.cost.alu.issue"), p.Swept("kernel.cpus"))
 	}
-	if got := p.Without("machine.cost.alu.issue"); got != "r/kernel.cpus=16" {
-		t.Errorf("without a key: %q", got)
-	}
+	require.Equal(t, p.Without("machine.cost.alu.issue"), "r/kernel.cpus=16", "without a key")
 	var set Set
 	for _, name := range []string{"k/cpus=1/load=idle", "k/cpus=1/load=busy"} {
 		require.NoError(t, set.Add(record(name, MetricCycles, "1")))

@@ -62,9 +62,7 @@ func TestRatio(t *testing.T) {
 		{math.MinInt64, math.MaxInt64, "-1"},
 	} {
 		got, err := Ratio(c.num, c.den)
-		if err != nil || got.String() != c.want {
-			t.Errorf("Ratio(%d, %d) = %s, %v; want %s", c.num, c.den, got, err, c.want)
-		}
+		require.That(t, err == nil && got.String() == c.want, "Ratio(%d, %d) = %s, %v; want %s", c.num, c.den, got, err, c.want)
 	}
 	for _, c := range [][2]int64{{1, 0}, {math.MaxInt64, 1}, {math.MinInt64, 1}, {4_000_000_000_001, 1}} {
 		if v, err := Ratio(c[0], c[1]); err == nil {
@@ -89,9 +87,7 @@ func TestRound(t *testing.T) {
 		{"1.5", -3, "2"},
 		{"1.5", 9, "1.500000"},
 	} {
-		if got := number(t, c.in).Round(c.decimals).String(); got != c.want {
-			t.Errorf("%s rounded to %d decimals is %s, want %s", c.in, c.decimals, got, c.want)
-		}
+		require.Equal(t, number(t, c.in).Round(c.decimals).String(), c.want, "%s rounded to %d decimals", c.in, c.decimals)
 	}
 }
 
@@ -101,9 +97,7 @@ func TestBounds(t *testing.T) {
 		"0.000001": "0.000001 0.000001",
 	} {
 		low, high := number(t, s).Bounds()
-		if got := low.String() + " " + high.String(); got != want {
-			t.Errorf("%s stands for %s, want %s", s, got, want)
-		}
+		require.Equal(t, low.String()+" "+high.String(), want, "%s stands for", s)
 	}
 }
 
@@ -117,9 +111,7 @@ func TestErrorPercent(t *testing.T) {
 	} {
 		got, err := ErrorPercent(number(t, c.predicted), number(t, c.printed))
 		require.NoError(t, err)
-		if got.String() != c.want {
-			t.Errorf("%s against %s: %s, want %s", c.predicted, c.printed, got, c.want)
-		}
+		require.Equal(t, got.String(), c.want, "%s against %s: %s, want", c.predicted, c.printed, got)
 	}
 	if _, err := ErrorPercent(number(t, "1"), number(t, "0.00")); err == nil ||
 		!strings.Contains(err.Error(), "1 against 0.00") {
@@ -131,9 +123,7 @@ func TestMeans(t *testing.T) {
 	errs := []Value{number(t, "-3"), number(t, "1.5"), number(t, "0")}
 	mean, err := MeanAbs(errs)
 	require.NoError(t, err)
-	if mean.String() != "1.5" {
-		t.Errorf("mean %s, want 1.5", mean)
-	}
+	require.That(t, mean.String() == "1.5", "mean %s, want 1.5", mean)
 	if _, err := MeanAbs(nil); err == nil {
 		t.Error("mean of nothing")
 	}

@@ -4,15 +4,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // Every target is an architecture of the documents, and those that are none are not said to be simulated.
 func TestArchitectures(t *testing.T) {
 	var simulated []string
 	for _, a := range Architectures() {
-		if len(a.Documents) == 0 {
-			t.Errorf("no document lists %s", a.Name)
-		}
+		require.That(t, len(a.Documents) != 0, "no document lists %s", a.Name)
 		if a.Simulated() {
 			simulated = append(simulated, a.Name)
 		}
@@ -23,9 +23,7 @@ func TestArchitectures(t *testing.T) {
 	}
 	slices.Sort(simulated)
 	slices.Sort(names)
-	if !slices.Equal(simulated, names) {
-		t.Errorf("simulated are %v, the targets are %v", simulated, names)
-	}
+	require.That(t, slices.Equal(simulated, names), "simulated are %v, the targets are %v", simulated, names)
 }
 
 // Each document lists these.
@@ -42,8 +40,6 @@ func TestArchitecturesOfDocuments(t *testing.T) {
 				names = append(names, a.Name)
 			}
 		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("%s: %s, want %s", document, got, want)
-		}
+		require.Equal(t, strings.Join(names, " "), want, "%s", document)
 	}
 }

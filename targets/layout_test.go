@@ -88,32 +88,24 @@ func run(t *testing.T, l sim.Layout, optimize bool) seen {
 		w.mispredicts = sys.Machine.CPU(0).Counters().Mispredicts
 		return err
 	})
-	if err != nil {
-		t.Fatalf("%+v: %v", l, err)
-	}
+	require.Need(t, err == nil, "%+v: %v", l, err)
 	return w.seen
 }
 
 // Each part of a layout reaches what it is drawn for, and by as much as is drawn.
 func TestLayoutReaches(t *testing.T) {
 	plain := look(t, sim.Layout{})
-	if plain.slot == 0 || plain.detour == 0 || plain.stack == 0 {
-		t.Fatalf("a run shows %+v", plain)
-	}
+	require.Need(t, plain.slot != 0 && plain.detour != 0 && plain.stack != 0, "a run shows %+v", plain)
 	if got := look(t, sim.Layout{Stack: 160}); plain.stack-got.stack != 160 {
 		t.Errorf("stack at %#x, 160 bytes below %#x wanted", got.stack, plain.stack)
 	}
 	near, far := look(t, sim.Layout{Heap: 64}), look(t, sim.Layout{Heap: 192})
-	if far.object != near.object+128 || far.page != near.page {
-		t.Errorf("objects at %#x and %#x under offsets of 64 and 192; pages %#x and %#x", near.object, far.object, near.page, far.page)
-	}
+	require.That(t, far.object == near.object+128 && far.page == near.page, "objects at %#x and %#x under offsets of 64 and 192; pages %#x and %#x", near.object, far.object, near.page, far.page)
 	if got := look(t, sim.Layout{Pages: 5}); got.page == plain.page || got.page&0xfff != 0 {
 		t.Errorf("page %#x, without a draw %#x", got.page, plain.page)
 	}
 	got := look(t, sim.Layout{Slots: 7, Detours: 3})
-	if got.slot <= plain.slot || (got.slot-plain.slot)%7 != 0 || got.detour <= plain.detour || (got.detour-plain.detour)%3 != 0 {
-		t.Errorf("slot %#x and detour %#x, without a draw %#x and %#x", got.slot, got.detour, plain.slot, plain.detour)
-	}
+	require.That(t, got.slot > plain.slot && (got.slot-plain.slot)%7 == 0 && got.detour > plain.detour && (got.detour-plain.detour)%3 == 0, "slot %#x and detour %#x, without a draw %#x and %#x", got.slot, got.detour, plain.slot, plain.detour)
 	if got := look(t, sim.Layout{Predictor: 9}); got.mispredicts == plain.mispredicts {
 		t.Errorf("%d mispredictions with a filled predictor and an empty one", got.mispredicts)
 	}

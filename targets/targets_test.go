@@ -21,9 +21,7 @@ func TestList(t *testing.T) {
 	var images int
 	for i := range list {
 		row := &list[i]
-		if row.Name != row.ISA.Name || row.Board == nil || row.Probes == nil || Find(list, row.Name) != row {
-			t.Errorf("row %+v", row)
-		}
+		require.That(t, row.Name == row.ISA.Name && row.Board != nil && row.Probes != nil && Find(list, row.Name) == row, "row %+v", row)
 		for _, im := range row.Images {
 			if got, of, ok := Image(list, im.Name); !ok || of != row || got != im {
 				t.Errorf("image %s of %s is found as %+v", im.Name, row.Name, got)
@@ -31,12 +29,8 @@ func TestList(t *testing.T) {
 			images++
 		}
 	}
-	if images != len(workloads.List()) {
-		t.Errorf("the targets have %d images, the program %d", images, len(workloads.List()))
-	}
-	if Find(list, "z80") != nil {
-		t.Error("there is a target z80")
-	}
+	require.That(t, images == len(workloads.List()), "the targets have %d images, the program %d", images, len(workloads.List()))
+	require.That(t, Find(list, "z80") == nil, "there is a target z80")
 	if _, _, ok := Image(list, "z80-2010"); ok {
 		t.Error("there is an image z80-2010")
 	}

@@ -4,6 +4,8 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // Each vector stands where the processor looks for it. Behind it comes a stub of 10 instructions for an undefined
@@ -27,13 +29,9 @@ func holdVectorsOfARM(t *testing.T, _ Image, f *elf.File) {
 			t.Fatalf("%s has %d words, %#x ends it", name, len(words), words[n-1])
 		}
 		table := words[n:]
-		if table[0] == table[1] || table[3] == table[1] || table[0] == table[3] {
-			t.Errorf("%s does not tell modes apart: %#x", name, table)
-		}
+		require.That(t, table[0] != table[1] && table[3] != table[1] && table[0] != table[3], "%s does not tell modes apart: %#x", name, table)
 		for mode, to := range table {
-			if mode != 0 && mode != 3 && to != table[1] {
-				t.Errorf("%s leads mode %d to %#x", name, mode, to)
-			}
+			require.That(t, mode == 0 || mode == 3 || to == table[1], "%s leads mode %d to %#x", name, mode, to)
 		}
 	}
 }
@@ -66,9 +64,7 @@ func holdShapesOfARM(t *testing.T, _ Image, f *elf.File) {
 	for _, w := range words {
 		indirect = indirect || w&transfer == loadsCounter
 	}
-	if !indirect {
-		t.Errorf("work_switch has no branch through a table: %#x", words)
-	}
+	require.That(t, indirect, "work_switch has no branch through a table: %#x", words)
 }
 
 // Every patch site is an instruction that a branch can replace.
@@ -99,7 +95,5 @@ func holdUserModeOfARMIsApart(t *testing.T, _ Image, f *elf.File) {
 			calls++
 		}
 	}
-	if calls < 5 {
-		t.Errorf("%d system calls", calls)
-	}
+	require.That(t, calls >= 5, "%d system calls", calls)
 }

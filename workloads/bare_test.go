@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // defines are the options of build.sh as the preprocessor knows them. Without the function tracer nothing is
@@ -39,9 +40,7 @@ func holdSelfTest(t *testing.T, im Image) {
 	args := []string{"120", "sh", "bare/run.sh", "-i", im.ISA, "-DERA=" + im.Era}
 	for _, option := range strings.Fields(strings.ReplaceAll(im.Options, "-", " ")) {
 		define, ok := defines[option]
-		if !ok {
-			t.Fatalf("the self-test knows no option %s of images", option)
-		}
+		require.Need(t, ok, "the self-test knows no option %s of images", option)
 		if define != "" {
 			args = append(args, define)
 		}
@@ -50,7 +49,5 @@ func holdSelfTest(t *testing.T, im Image) {
 		args = append(args, "-DFENTRY")
 	}
 	out, err := exec.Command("timeout", args...).CombinedOutput()
-	if err != nil || !strings.HasSuffix(string(out), "ok\n") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	require.That(t, err == nil && strings.HasSuffix(string(out), "ok\n"), "%v\n%s", err, out)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // buildEmulator links the guest's emulator of 64-bit Power instructions with a program that executes the same
@@ -35,7 +36,5 @@ func TestEmulatorAgainstProcessor(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.CommandContext(ctx, "qemu-ppc64", "-cpu", "power5+", file).CombinedOutput()
-	if err != nil || strings.TrimSpace(string(out)) != "all forms agree" {
-		t.Errorf("%v\n%s", err, out)
-	}
+	require.That(t, err == nil && strings.TrimSpace(string(out)) == "all forms agree", "%v\n%s", err, out)
 }

@@ -3,6 +3,8 @@ package workloads
 import (
 	"debug/elf"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // Every handler that experiments can name is a function of every image whose kernel has such probes, and a word
@@ -15,9 +17,7 @@ func TestHandlers(t *testing.T) {
 				t.Errorf("%s %s %q is %+v", h.Kind, h.Key, word, got)
 			}
 			key := h.Kind + " " + h.Key + " " + word
-			if seen[key] {
-				t.Errorf("%s is there twice", key)
-			}
+			require.That(t, !seen[key], "%s is there twice", key)
 			seen[key] = true
 		}
 	}

@@ -42,9 +42,7 @@ func TestImages(t *testing.T) {
 func userText(t *testing.T, f *elf.File) []byte {
 	t.Helper()
 	text, data := f.Section(".user.text"), f.Section(".user.data")
-	if text.Flags&elf.SHF_WRITE != 0 || data.Flags&elf.SHF_EXECINSTR != 0 || text.Addr%4096 != 0 || data.Addr%4096 != 0 {
-		t.Errorf("text is %v at %#x, data %v at %#x", text.Flags, text.Addr, data.Flags, data.Addr)
-	}
+	require.That(t, text.Flags&elf.SHF_WRITE == 0 && data.Flags&elf.SHF_EXECINSTR == 0 && text.Addr%4096 == 0 && data.Addr%4096 == 0, "text is %v at %#x, data %v at %#x", text.Flags, text.Addr, data.Flags, data.Addr)
 	b := require.Must(text.Data())(t)
 	return b
 }
@@ -195,9 +193,7 @@ func structs(t *testing.T, d *dwarf.Data) map[string]*dwarf.StructType {
 func wordsOf(t *testing.T, f *elf.File, symbol string) (at uint64, words []uint32) {
 	t.Helper()
 	s, ok := symbolsOf(t, f)[symbol]
-	if !ok || int(s.Section) >= len(f.Sections) {
-		t.Fatalf("no code of %s", symbol)
-	}
+	require.Need(t, ok && int(s.Section) < len(f.Sections), "no code of %s", symbol)
 	sec, b := f.Sections[s.Section], make([]byte, s.Size)
 	if _, err := sec.ReadAt(b, int64(s.Value-sec.Addr)); err != nil {
 		t.Fatal(err)

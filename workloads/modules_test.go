@@ -17,9 +17,7 @@ import (
 func moduleSources(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("modules/*.c")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no modules: %v", err)
-	}
+	require.Need(t, err == nil && len(files) != 0, "no modules: %v", err)
 	return files
 }
 
@@ -81,9 +79,7 @@ func checkUndefined(t *testing.T, src, obj string, known map[string]bool) {
 	syms := require.Must(f.Symbols())(t)
 	for _, s := range syms {
 		name := strings.TrimPrefix(s.Name, ".")
-		if s.Section == elf.SHN_UNDEF && s.Name != "" && name != "TOC." && name != "__this_module" && !known[name] {
-			t.Errorf("%s: the kernel does not export %s", src, s.Name)
-		}
+		require.That(t, s.Section != elf.SHN_UNDEF || s.Name == "" || name == "TOC." || name == "__this_module" || known[name], "%s: the kernel does not export %s", src, s.Name)
 	}
 }
 
@@ -103,9 +99,7 @@ func TestLeftOutIsNamed(t *testing.T) {
 			"void use(void);\nvoid use(void)\n{\n\t" + call + ";\n}\n"
 		require.NoError(t, os.WriteFile(src, []byte(text), 0o644))
 		out, err := exec.Command(cc, "@"+filepath.Join(dir, "flags"), "-Wall", "-Werror", "-c", src, "-o", filepath.Join(dir, "m.o")).CombinedOutput()
-		if (err != nil) != (want != "") || !strings.Contains(string(out), want) {
-			t.Errorf("%q: %v, want an error with %q\n%s", call, err, want, out)
-		}
+		require.That(t, (err != nil) == (want != "") && strings.Contains(string(out), want), "%q: %v, want an error with %q\n%s", call, err, want, out)
 	}
 }
 
@@ -123,9 +117,7 @@ func TestHeadersLeaveOthersAlone(t *testing.T) {
 		before, _ := os.ReadFile(at)
 		require.NoError(t, os.WriteFile(at, []byte("mine"), 0o644))
 		err := WriteHeaders(dir, image)
-		if err == nil || !strings.Contains(err.Error(), change.want) || !strings.Contains(err.Error(), at) {
-			t.Errorf("%s: error %v, want one that names the file and says %q", change.file, err, change.want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), change.want) && strings.Contains(err.Error(), at), "%s: error %v, want one that names the file and says %q", change.file, err, change.want)
 		if b, _ := os.ReadFile(at); string(b) != "mine" {
 			t.Errorf("%s was overwritten", change.file)
 		}
@@ -136,10 +128,6 @@ func TestHeadersLeaveOthersAlone(t *testing.T) {
 		}
 	}
 	left, err := os.ReadDir(filepath.Dir(dir))
-	if err != nil || len(left) != 1 {
-		t.Errorf("%d entries beside the folder, want none: %v", len(left)-1, err)
-	}
-	if err := WriteHeaders(dir, "no-such-image"); err == nil {
-		t.Error("headers for an image that does not exist")
-	}
+	require.That(t, err == nil && len(left) == 1, "%d entries beside the folder, want none: %v", len(left)-1, err)
+	require.That(t, WriteHeaders(dir, "no-such-image") != nil, "headers for an image that does not exist")
 }

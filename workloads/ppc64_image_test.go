@@ -56,9 +56,7 @@ func holdVectorsOf(t *testing.T, f *elf.File, behind []string, want map[string]i
 			}
 		}
 		for name, n := range want {
-			if counts[name] != n {
-				t.Errorf("vector %#x: %d %s, want %d", vector, counts[name], name, n)
-			}
+			require.That(t, counts[name] == n, "vector %#x: %d %s, want %d", vector, counts[name], name, n)
 		}
 	}
 }
@@ -103,9 +101,7 @@ func holdShapesOfPPC64(t *testing.T, _ Image, f *elf.File) {
 	for _, w := range code {
 		indirect = indirect || mnemonic(w) == "bcctr"
 	}
-	if !indirect {
-		t.Error("work_switch has no branch through a table")
-	}
+	require.That(t, indirect, "work_switch has no branch through a table")
 }
 
 // Every patch site is an instruction that a branch can replace.
@@ -132,15 +128,11 @@ func holdUserModeOfPPC64IsApart(t *testing.T, _ Image, f *elf.File) {
 				t.Errorf("+%#x leaves user mode: %v", off, in)
 			}
 			// A function pointer's second word goes to r2, and r2 to its place in the frame and back.
-			if a == ppc64asm.R2 && i > 0 {
-				t.Errorf("+%#x uses the table of contents: %v", off, in)
-			}
+			require.That(t, a != ppc64asm.R2 || i <= 0, "+%#x uses the table of contents: %v", off, in)
 		}
 		if in.Op == ppc64asm.SC {
 			calls++
 		}
 	}
-	if calls < 5 {
-		t.Errorf("%d system calls", calls)
-	}
+	require.That(t, calls >= 5, "%d system calls", calls)
 }

@@ -30,22 +30,16 @@ func TestImagesFresh(t *testing.T) {
 		want := require.Must(SourceHash(im.ISA))(t)
 		b := require.Must(Open(im.Name))(t)
 		got, err := ImageHash(b)
-		if err != nil {
-			t.Fatalf("%s: %v", im.Name, err)
-		}
+		require.Need(t, err == nil, "%s: %v", im.Name, err)
 		if got != want {
 			t.Errorf("%s was built from sources %.12s, the sources are %.12s: run make guest",
 				im.Name, got, want)
 		}
-		if len(b) > fileLimit {
-			t.Errorf("%s has %d bytes, the limit is %d KiB", im.Name, len(b), fileLimit>>10)
-		}
+		require.That(t, len(b) <= fileLimit, "%s has %d bytes, the limit is %d KiB", im.Name, len(b), fileLimit>>10)
 		if n := loadedBytes(openELF(t, im.Name)); n > loadedLimit {
 			t.Errorf("%s loads %d bytes, the limit is %d KiB", im.Name, n, loadedLimit>>10)
 		}
-		if bytes.Contains(b, []byte("/tmp/")) || bytes.Contains(b, []byte("/usr/lib/")) {
-			t.Errorf("%s contains paths of the machine it was built on", im.Name)
-		}
+		require.That(t, !bytes.Contains(b, []byte("/tmp/")) && !bytes.Contains(b, []byte("/usr/lib/")), "%s contains paths of the machine it was built on", im.Name)
 	}
 }
 
@@ -115,9 +109,7 @@ func holdRebuild(t *testing.T, im Image) {
 	}
 	built := require.Must(os.ReadFile(out))(t)
 	want := require.Must(Open(im.Name))(t)
-	if !bytes.Equal(built, want) {
-		t.Error("building gives other bytes than are committed: run make guest")
-	}
+	require.That(t, bytes.Equal(built, want), "building gives other bytes than are committed: run make guest")
 }
 
 func TestOpenErrors(t *testing.T) {
@@ -134,21 +126,15 @@ func TestOpenErrors(t *testing.T) {
 
 func TestOpenPath(t *testing.T) {
 	b, err := Open("./images/" + List()[0].File)
-	if err != nil || len(b) == 0 {
-		t.Fatalf("%d bytes, %v", len(b), err)
-	}
+	require.Need(t, err == nil && len(b) != 0, "%d bytes, %v", len(b), err)
 }
 
 // The list names every file of images, and every file of images is in the list.
 func TestList(t *testing.T) {
 	files := require.Must(images.ReadDir("images"))(t)
-	if len(files) != len(List()) {
-		t.Errorf("%d files, %d images in the list", len(files), len(List()))
-	}
+	require.That(t, len(files) == len(List()), "%d files, %d images in the list", len(files), len(List()))
 	for _, im := range List() {
-		if im.Name != im.ISA+"-"+im.Variant() || im.Text == "" {
-			t.Errorf("%+v", im)
-		}
+		require.That(t, im.Name == im.ISA+"-"+im.Variant() && im.Text != "", "%+v", im)
 		if _, err := images.Open("images/" + im.File); err != nil {
 			t.Errorf("%s is listed and not there: %v", im.Name, err)
 		}

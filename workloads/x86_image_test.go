@@ -27,9 +27,7 @@ func decode(t *testing.T, f *elf.File, s elf.Symbol) []insn {
 	var list []insn
 	for at := 0; at < len(code); {
 		in, err := x86asm.Decode(code[at:], bitsOf(f))
-		if err != nil {
-			t.Fatalf("%s+%#x: %v", s.Name, at, err)
-		}
+		require.Need(t, err == nil, "%s+%#x: %v", s.Name, at, err)
 		list = append(list, insn{in, at})
 		at += in.Len
 	}
@@ -69,13 +67,9 @@ func intoHead(list []insn) bool {
 // nops to it.
 func holdEntryNop(t *testing.T, f *elf.File, first insn) {
 	t.Helper()
-	if first.Op != x86asm.NOP || first.Len != 5 {
-		t.Errorf("bench_target begins with %v of %d bytes, want a nop of 5", first.Inst, first.Len)
-	}
+	require.That(t, first.Op == x86asm.NOP && first.Len == 5, "bench_target begins with %v of %d bytes, want a nop of 5", first.Inst, first.Len)
 	sec := f.Section("__mcount_loc")
-	if sec == nil {
-		t.Fatal("the image has no table of nops")
-	}
+	require.Need(t, sec != nil, "the image has no table of nops")
 	table := require.Must(sec.Data())(t)
 	at := binary.LittleEndian.AppendUint64(nil, symbolsOf(t, f)["bench_target"].Value)
 	if f.Class == elf.ELFCLASS32 {
@@ -93,9 +87,7 @@ func holdEntryNop(t *testing.T, f *elf.File, first insn) {
 func holdBenchTargetTakesEveryProbe(t *testing.T, im Image, f *elf.File) {
 	syms := symbolsOf(t, f)
 	list, start := decode(t, f, syms["bench_target"]), 0
-	if intoHead(list) {
-		t.Error("a jump lands in the first bytes")
-	}
+	require.That(t, !intoHead(list), "a jump lands in the first bytes")
 	if _, traced := syms["entry_trampoline"]; traced {
 		holdEntryNop(t, f, list[0])
 		list, start = list[1:], list[0].Len
@@ -119,12 +111,8 @@ func holdShapes(t *testing.T, im Image, f *elf.File) {
 		t.Errorf("a template of detours: %v", ok)
 	}
 	first := func(name string) insn { return decode(t, f, syms[name])[0] }
-	if !intoHead(decode(t, f, syms["work_tight_loop"])) {
-		t.Error("work_tight_loop: no jump into the first bytes")
-	}
-	if syms["work_short"].Size >= 5 {
-		t.Error("work_short is too long")
-	}
+	require.That(t, intoHead(decode(t, f, syms["work_tight_loop"])), "work_tight_loop: no jump into the first bytes")
+	require.That(t, syms["work_short"].Size < 5, "work_short is too long")
 	if in := first("work_call_first"); in.Op != x86asm.CALL {
 		t.Errorf("work_call_first starts with %v", in.Inst)
 	}
@@ -139,9 +127,7 @@ func holdShapes(t *testing.T, im Image, f *elf.File) {
 		_, direct := in.target()
 		indirect = indirect || in.Op == x86asm.JMP && !direct
 	}
-	if !indirect {
-		t.Error("work_switch has no jump through a table")
-	}
+	require.That(t, indirect, "work_switch has no jump through a table")
 }
 
 // What runs in user mode reaches nothing of the kernel but by a system call.
@@ -171,9 +157,7 @@ func holdUserModeIsApart(t *testing.T, _ Image, f *elf.File) {
 			}
 		}
 	}
-	if found < 8 {
-		t.Errorf("%d functions in user mode", found)
-	}
+	require.That(t, found >= 8, "%d functions in user mode", found)
 }
 
 // holdSites holds every site to one instruction of five bytes, as a jump takes.
@@ -182,9 +166,7 @@ func holdSites(t *testing.T, _ Image, f *elf.File) {
 	decoded := map[string][]insn{}
 	for _, site := range Sites() {
 		sym, ok := syms[site.Symbol]
-		if !ok {
-			t.Fatalf("the image has no function %s", site.Symbol)
-		}
+		require.Need(t, ok, "the image has no function %s", site.Symbol)
 		if decoded[site.Symbol] == nil {
 			decoded[site.Symbol] = decode(t, f, sym)
 		}
@@ -192,8 +174,6 @@ func holdSites(t *testing.T, _ Image, f *elf.File) {
 		for _, in := range decoded[site.Symbol] {
 			found = found || uint64(in.at) == site.Offset && in.Len == 5
 		}
-		if !found {
-			t.Errorf("%s+%#x is no instruction of five bytes", site.Symbol, site.Offset)
-		}
+		require.That(t, found, "%s+%#x is no instruction of five bytes", site.Symbol, site.Offset)
 	}
 }

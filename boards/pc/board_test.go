@@ -2,13 +2,13 @@ package pc_test
 
 import (
 	"debug/elf"
-	"strings"
 	"testing"
 
 	"kprobesim/boards/pc"
 	"kprobesim/boards/pc/pctest"
 	"kprobesim/cpus"
 	"kprobesim/cpus/x86"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -43,9 +43,7 @@ const (
 func TestSpace(t *testing.T) {
 	for _, isa := range []*cpus.ISA{x86.ISA64(), x86.ISA32()} {
 		s, err := pc.Board{}.Space(isa)
-		if err != nil || s.Maps[0].VA != s.Heap || s.Maps[len(s.Maps)-1].PA != x86.APICBase {
-			t.Errorf("%s: %+v, %v", isa.Name, s, err)
-		}
+		require.That(t, err == nil && s.Maps[0].VA == s.Heap && s.Maps[len(s.Maps)-1].PA == x86.APICBase, "%s: %+v, %v", isa.Name, s, err)
 	}
 	_, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) {
 		toy := *c.ISA
@@ -53,9 +51,7 @@ func TestSpace(t *testing.T) {
 		c.ISA = &toy
 		c.Board = otherwise{}
 	}))
-	if err == nil || !strings.Contains(err.Error(), "a PC has no CPUs of toy") {
-		t.Errorf("another instruction set: %v", err)
-	}
+	require.Error(t, err, "a PC has no CPUs of toy", "another instruction set")
 }
 
 // otherwise is a PC that is asked for CPUs that it does not have.
@@ -74,9 +70,7 @@ func TestDevicePage(t *testing.T) {
 	s.Device(0).Store(x86.APICBase-16, 4, 1)
 	s.Device(0).Store(x86.APICBase+0x1000, 4, 1)
 	for i, want := range []uint64{0x50, 0} {
-		if got := s.Device(i).Load(taskPriority, 4); got != want {
-			t.Errorf("cpu %d reads %#x, want %#x", i, got, want)
-		}
+		require.Equal(t, s.Device(i).Load(taskPriority, 4), want, "cpu %d reads", i)
 	}
 	for _, pa := range []uint64{x86.APICBase - 1, x86.APICBase + 0x1000, 0xf0000000} {
 		if got := s.Device(0).Load(pa, 4); got != ^uint64(0) {
@@ -90,9 +84,7 @@ func TestInterruptLine(t *testing.T) {
 	_, s := newShown(t)
 	d, line := s.Device(0), s.Interrupts(0)
 	d.Store(spurious, 4, 0x1ff)
-	if line.Pending() {
-		t.Error("the line is up after reset")
-	}
+	require.That(t, !line.Pending(), "the line is up after reset")
 	d.Store(command, 4, toSelf|0x55)
 	if !line.Pending() || s.Waiting(0) != "interrupt 85" || s.Interrupts(1).Pending() {
 		t.Errorf("after an interrupt to CPU 0: %v, %s", line.Pending(), s.Waiting(0))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 const cmosSecond = 1_000_000_000 * clock.PerCycle
@@ -28,9 +29,7 @@ func TestCMOSTime(t *testing.T) {
 	begin := time.Date(2024, 2, 28, 23, 59, 58, 0, time.UTC)
 	c := bootCMOS(begin.Unix(), cmosSecond)
 	for s, want := range map[int]string{0: "2024-02-28/4 23:59:58", 1: "2024-02-28/4 23:59:59", 2: "2024-02-29/5 00:00:00", 86402: "2024-03-01/6 00:00:00"} {
-		if got := c.shown(clock.Ticks(s)*cmosSecond + 5000); got != want {
-			t.Errorf("%d s later: %s, want %s", s, got, want)
-		}
+		require.Equal(t, c.shown(clock.Ticks(s)*cmosSecond+5000), want, "%d s later", s)
 	}
 	c.write(cmosStatusB, cmosBinary, 0) // 12 hours
 	if c.index = cmosHours; c.load(0) != 0x80|11 {
@@ -45,13 +44,9 @@ func TestCMOSSet(t *testing.T) {
 	for i, v := range map[uint8]uint8{0: 0x56, 2: 0x34, 4: 0x12, 7: 0x31, 8: 0x12, 9: 0x99, cmosCentury: 0x19} {
 		c.write(i, v, cmosSecond)
 	}
-	if got := c.shown(5 * cmosSecond); got != "1999-12-31/5 12:34:56" {
-		t.Errorf("a clock that is held shows %s", got)
-	}
+	require.Equal(t, c.shown(5*cmosSecond), "1999-12-31/5 12:34:56", "a clock that is held shows")
 	c.write(cmosStatusB, cmos24, 5*cmosSecond)
-	if got := c.shown(5*cmosSecond + 43200*cmosSecond); got != "2000-01-01/7 00:34:56" {
-		t.Errorf("12 hours later it shows %s", got)
-	}
+	require.Equal(t, c.shown(5*cmosSecond+43200*cmosSecond), "2000-01-01/7 00:34:56", "12 hours later it shows")
 }
 
 // TestUpdateInProgress holds the bit's times: from 244 us before a second to 1984 us behind it.
@@ -71,9 +66,7 @@ func TestUpdateInProgress(t *testing.T) {
 // TestCMOSInterrupts holds the three kinds, and that a read of their flags ends them.
 func TestCMOSInterrupts(t *testing.T) {
 	c := bootCMOS(0, cmosSecond)
-	if c.next(0) != 0 {
-		t.Error("something is planned without an interrupt")
-	}
+	require.That(t, c.next(0) == 0, "something is planned without an interrupt")
 	for _, x := range []struct {
 		enable uint8
 		after  clock.Ticks // microseconds
@@ -96,18 +89,14 @@ func TestCMOSInterrupts(t *testing.T) {
 		if got := c.load(at); got&x.flag != x.flag {
 			t.Errorf("flags %#x, want %#x", got, x.flag)
 		}
-		if c.line() {
-			t.Errorf("interrupt %#x stays", x.enable)
-		}
+		require.That(t, !c.line(), "interrupt %#x stays", x.enable)
 	}
 }
 
 // TestMonthsThereAreNot has a guest write months 0 and 13 to 99.
 func TestMonthsThereAreNot(t *testing.T) {
 	for month, want := range map[int]int64{0: 0, 1: 0, 12: 334, 13: 365, 99: 365} {
-		if got := clock.Day(1970, month, 1); got != want {
-			t.Errorf("month %d begins on day %d, want %d", month, got, want)
-		}
+		require.Equal(t, clock.Day(1970, month, 1), want, "month %d begins on day", month)
 	}
 }
 
@@ -115,7 +104,5 @@ func TestMonthsThereAreNot(t *testing.T) {
 func TestAlarmBefore1970(t *testing.T) {
 	c := bootCMOS(-90, cmosSecond) // 23:58:30
 	c.cells[1], c.cells[3], c.cells[5] = 0, 0x59, 0x23
-	if !c.alarmBetween(-61, -60) || c.alarmBetween(-59, -1) {
-		t.Error("the alarm of 23:59:00 does not come at its time, or comes later")
-	}
+	require.That(t, c.alarmBetween(-61, -60) && !c.alarmBetween(-59, -1), "the alarm of 23:59:00 does not come at its time, or comes later")
 }

@@ -3,6 +3,8 @@ package pc
 import (
 	"slices"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // newTestIOAPIC is an I/O APIC that keeps the vectors it sends.
@@ -36,9 +38,7 @@ func TestIOAPICRegisters(t *testing.T) {
 	if p.read(ioID) != 0x0f000000 || p.read(ioTable+6) != 0x1afff || p.read(ioTable+7) != 0xff000000 {
 		t.Errorf("all ones: identifier %#x, entry %#x %#x", p.read(ioID), p.read(ioTable+7), p.read(ioTable+6))
 	}
-	if p.load(4) != 0 {
-		t.Error("what is between the registers is not zero")
-	}
+	require.That(t, p.load(4) == 0, "what is between the registers is not zero")
 }
 
 // TestIOAPICEdge holds that an edge is sent once, and that one which comes while the input is masked is lost.
@@ -48,18 +48,14 @@ func TestIOAPICEdge(t *testing.T) {
 	p.write(ioTable+6, 0x31)
 	p.set(3, true)
 	p.set(3, false)
-	if len(*sent) != 0 {
-		t.Errorf("sent %v without an edge", *sent)
-	}
+	require.That(t, len(*sent) == 0, "sent %v without an edge", *sent)
 	p.set(3, true)
 	p.set(3, true)
 	p.set(3, false)
 	p.set(3, true)
 	p.write(ioTable+6, 0x32|entryLow)
 	p.set(3, false)
-	if !slices.Equal(*sent, []uint8{0x31, 0x31, 0x32}) {
-		t.Errorf("sent %#x", *sent)
-	}
+	require.That(t, slices.Equal(*sent, []uint8{0x31, 0x31, 0x32}), "sent %#x", *sent)
 }
 
 // TestIOAPICLevel holds that an input by level is sent again while it is active, but not before the last one has ended.

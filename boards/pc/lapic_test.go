@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -169,15 +170,11 @@ func TestLAPICPriority(t *testing.T) {
 	want(0x35, true)
 	l.Store(regTPR, 0x30)
 	want(0, false)
-	if l.Load(regIRR+0x10) != 1<<0x11|1<<0x15 {
-		t.Errorf("IRR %#x", l.Load(regIRR+0x10))
-	}
+	require.Equal(t, l.Load(regIRR+0x10), 1<<0x11|1<<0x15, "IRR")
 	before := b.raised[0]
 	l.Store(regTPR, 0x2f)
 	want(0x35, true)
-	if b.raised[0] == before {
-		t.Error("lowering the task priority does not tell the CPU")
-	}
+	require.That(t, b.raised[0] != before, "lowering the task priority does not tell the CPU")
 	l.Store(regSVR, 0xff)
 	want(0, false)
 	l.request(0x90)
@@ -202,13 +199,9 @@ func TestLAPICTimer(t *testing.T) {
 			count uint32
 		}{{0, 100}, {unit - 1, 100}, {unit, 99}, {50 * unit, 50}, {99 * unit, 1}, {100*unit - 1, 1}} {
 			b.run(1000 + s.after)
-			if got := l.Load(regCurrent); got != s.count {
-				t.Errorf("divided by %d, after %d ticks: count %d, want %d", c.by, s.after, got, s.count)
-			}
+			require.Equal(t, l.Load(regCurrent), s.count, "divided by %d, after %d ticks: count", c.by, s.after)
 		}
-		if l.Pending() {
-			t.Errorf("divided by %d: expired early", c.by)
-		}
+		require.That(t, !l.Pending(), "divided by %d: expired early", c.by)
 		b.run(1000 + 100*unit)
 		if v := l.Acknowledge(); v != 0x40 || l.Load(regCurrent) != 0 || b.queue.Len() != 0 {
 			t.Errorf("divided by %d: vector %#x, count %d, %d events after the only expiry",
@@ -241,13 +234,9 @@ func TestLAPICTimerPeriodic(t *testing.T) {
 	}
 	l.Store(regLVTTimer, lvtMasked|lvtPeriodic|0x40)
 	b.run(b.now + 20*busCycle)
-	if l.Pending() {
-		t.Error("a masked timer interrupts")
-	}
+	require.That(t, !l.Pending(), "a masked timer interrupts")
 	l.Store(regInitial, 0)
-	if b.queue.Len() != 0 || l.Load(regCurrent) != 0 {
-		t.Error("the timer does not stop")
-	}
+	require.That(t, b.queue.Len() == 0 && l.Load(regCurrent) == 0, "the timer does not stop")
 }
 
 func TestLAPICDivideWhileRunning(t *testing.T) {
@@ -262,13 +251,9 @@ func TestLAPICDivideWhileRunning(t *testing.T) {
 		t.Errorf("count %d after changing the divisor, want 60", got)
 	}
 	b.run((40+2*60)*busCycle - 1)
-	if l.Pending() {
-		t.Error("expired early")
-	}
+	require.That(t, !l.Pending(), "expired early")
 	b.run((40 + 2*60) * busCycle)
-	if !l.Pending() {
-		t.Error("not expired")
-	}
+	require.That(t, l.Pending(), "not expired")
 }
 
 // TestLAPICDivideAtOne slows the timer down in its last count, which begins anew and is not lost.
@@ -284,13 +269,9 @@ func TestLAPICDivideAtOne(t *testing.T) {
 		t.Errorf("count %d after changing the divisor in the last count, want 1", got)
 	}
 	b.run((99+4)*busCycle - 1)
-	if l.Pending() {
-		t.Error("expired early")
-	}
+	require.That(t, !l.Pending(), "expired early")
 	b.run((99 + 4) * busCycle)
-	if !l.Pending() {
-		t.Error("not expired")
-	}
+	require.That(t, l.Pending(), "not expired")
 }
 
 func TestLAPICInterprocessor(t *testing.T) {
@@ -326,9 +307,7 @@ func TestLAPICInterprocessor(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		if !slices.Equal(got, c.fixed) || !slices.Equal(b.signals, c.signals) {
-			t.Errorf("%s: reached %d, signals %q; want %d, %q", c.name, got, b.signals, c.fixed, c.signals)
-		}
+		require.That(t, slices.Equal(got, c.fixed) && slices.Equal(b.signals, c.signals), "%s: reached %d, signals %q; want %d, %q", c.name, got, b.signals, c.fixed, c.signals)
 		if v := b.apics[1].Load(regICRLow); v&(1<<12) != 0 || v&0xff != c.low&0xff {
 			t.Errorf("%s: the command register reads %#x", c.name, v)
 		}
@@ -342,13 +321,9 @@ func TestLAPICErrors(t *testing.T) {
 	l.Load(0x40)              // reserved
 	l.Store(0x24, 1)          // not aligned
 	l.Store(regICRLow, 0x005) // illegal vector
-	if l.Load(regESR) != 0 {
-		t.Error("the error status shows errors before it is latched")
-	}
+	require.That(t, l.Load(regESR) == 0, "the error status shows errors before it is latched")
 	l.Store(regESR, 0)
-	if got := l.Load(regESR); got != errRegister|errSendVector {
-		t.Errorf("error status %#x", got)
-	}
+	require.Equal(t, l.Load(regESR), errRegister|errSendVector, "error status")
 	if v, ok := l.next(); !ok || v != 0x50 {
 		t.Errorf("error interrupt %#x, %v", v, ok)
 	}
@@ -374,7 +349,5 @@ func TestLAPICAlone(t *testing.T) {
 	for off := uint64(0); off < 0x1000; off += 4 {
 		l.Store(off, l.Load(off))
 	}
-	if !l.Pending() {
-		t.Error("an APIC alone does not reach itself")
-	}
+	require.That(t, l.Pending(), "an APIC alone does not reach itself")
 }

@@ -9,6 +9,7 @@ import (
 	"kprobesim/boards/pc/pctest"
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -65,9 +66,7 @@ func TestTimerTicks(t *testing.T) {
 			t.Fatal(err)
 		}
 		v, err := g.Load(g.Symbol(t, "taken"), 8)
-		if err != nil || v != x.want {
-			t.Errorf("%s: %d interrupts, want %d (%v)", x.name, v, x.want, err)
-		}
+		require.That(t, err == nil && v == x.want, "%s: %d interrupts, want %d (%v)", x.name, v, x.want, err)
 	}
 }
 
@@ -90,12 +89,8 @@ func TestSpeakerCounter(t *testing.T) {
 	if err := g.Run(); !errors.Is(err, errEnough) {
 		t.Fatal(err)
 	}
-	if before&0x20 != 0 || behind&0x20 == 0 || (behind^refresh)&0x10 == 0 {
-		t.Errorf("port 61h is %#x, %#x and %#x", before, behind, refresh)
-	}
-	if stopped < 0xff00 {
-		t.Errorf("the counter stands at %#x long after its end", stopped)
-	}
+	require.That(t, before&0x20 == 0 && behind&0x20 != 0 && (behind^refresh)&0x10 != 0, "port 61h is %#x, %#x and %#x", before, behind, refresh)
+	require.That(t, stopped >= 0xff00, "the counter stands at %#x long after its end", stopped)
 }
 
 // TestPorts holds what is there, and that nothing else is.
@@ -104,9 +99,7 @@ func TestPorts(t *testing.T) {
 	for _, c := range []byte("hello") {
 		d.Store(0x3f8, 1, uint64(c))
 	}
-	if g.Console() != "hello" {
-		t.Errorf("console %q", g.Console())
-	}
+	require.Equal(t, g.Console(), "hello", "console")
 	there := map[uint64]bool{}
 	for _, from := range []uint64{0x20, 0x40, 0x61, 0x71, 0x92, 0xa0, 0x3f8} {
 		for p := range uint64(8) {
@@ -118,13 +111,9 @@ func TestPorts(t *testing.T) {
 			t.Errorf("port %#x reads %#x where nothing is", p, v)
 		}
 	}
-	if v := d.Load(0xcf8, 4); v != 0xffffffff {
-		t.Errorf("PCI's address reads %#x", v)
-	}
+	require.Equal(t, d.Load(0xcf8, 4), 0xffffffff, "PCI's address reads")
 	out(d, 0x70, 9, 0x71, 0x24, 0x70, 50)
-	if v := d.Load(0x71, 1); v != 0x19 {
-		t.Errorf("century %#x", v)
-	}
+	require.Equal(t, d.Load(0x71, 1), 0x19, "century")
 }
 
 // TestResets holds that a reset ends the run, and says which.

@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/boards/pc/pctest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/sim/simtest"
 )
@@ -16,17 +17,13 @@ func TestStartUp(t *testing.T) {
 	for _, n := range []int{2, 3, 16, 256} {
 		w := pctest.New(t, n, "boot_count", "ready")
 		w.MustRun(t)
-		if !slices.Equal(w.Reports, []uint64{uint64(n - 1)}) {
-			t.Errorf("%d CPUs: reported %d", n, w.Reports)
-		}
+		require.That(t, slices.Equal(w.Reports, []uint64{uint64(n - 1)}), "%d CPUs: reported %d", n, w.Reports)
 		if got := len(w.Kind(sim.EventIPI)); got != 3*(n-1) {
 			t.Errorf("%d CPUs: %d interrupts accepted, want INIT and two start-ups each", n, got)
 		}
 		for i := range n {
 			data, err := w.PerCPU(i, "count")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if sp := w.CPU(i).SP(); sp <= data || sp > data+4096 {
 				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
 			}
@@ -37,9 +34,7 @@ func TestStartUp(t *testing.T) {
 func TestStartUpAgain(t *testing.T) {
 	w := pctest.New(t, 2, "boot_again", "ready")
 	w.MustRun(t)
-	if !slices.Equal(w.Reports, []uint64{2}) {
-		t.Errorf("CPU 1 began %d times, want 2: INIT stops it and the next start-up starts it", w.Reports)
-	}
+	require.That(t, slices.Equal(w.Reports, []uint64{2}), "CPU 1 began %d times, want 2: INIT stops it and the next start-up starts it", w.Reports)
 }
 
 // TestIPI holds that every CPU takes the interrupt sent to it, ipi after it was sent, awake or asleep.
@@ -60,18 +55,12 @@ func TestIPI(t *testing.T) {
 			}
 			to = append(to, e.CPU)
 			late := e.At - sent[uint64(e.CPU)] - pctest.IPI
-			if late < 0 || late > 50*clock.PerCycle {
-				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, e.CPU, late)
-			}
+			require.That(t, late >= 0 && late <= 50*clock.PerCycle, "%s: cpu %d accepted it %d ticks after its time", other, e.CPU, late)
 		}
-		if !slices.Equal(to, []int{1, 2, 3}) {
-			t.Errorf("%s: accepted by %v", other, to)
-		}
+		require.That(t, slices.Equal(to, []int{1, 2, 3}), "%s: accepted by %v", other, to)
 		for i := 1; i < 4; i++ {
 			at, err := w.PerCPU(i, "count")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if n, _ := w.Load(at, 8); other == "ready" && n != 1 {
 				t.Errorf("cpu %d took %d interrupts", i, n)
 			}
@@ -101,9 +90,7 @@ func TestDestinations(t *testing.T) {
 				got = append(got, e.CPU)
 			}
 		}
-		if !slices.Equal(got, x.want) {
-			t.Errorf("%s: accepted by %v, want %v", x.name, got, x.want)
-		}
+		require.That(t, slices.Equal(got, x.want), "%s: accepted by %v, want %v", x.name, got, x.want)
 	}
 }
 
@@ -151,9 +138,7 @@ func TestInterruptToNobody(t *testing.T) {
 func TestNMI(t *testing.T) {
 	w := pctest.New(t, 2, "boot_nmis", "deaf")
 	w.MustRun(t)
-	if !slices.Equal(w.Reports, []uint64{1}) {
-		t.Errorf("handlers were %d deep, want 1", w.Reports)
-	}
+	require.That(t, slices.Equal(w.Reports, []uint64{1}), "handlers were %d deep, want 1", w.Reports)
 	if n := w.CPU(1).Counters().Exceptions[2]; n != 2 {
 		t.Errorf("%d NMIs delivered, want 2", n)
 	}
@@ -170,9 +155,7 @@ func TestTimerClock(t *testing.T) {
 		w.At(clock.FromCycles(5_000_000), func() { w.Stop(nil) })
 		w.MustRun(t)
 		at, err := w.PerCPU(1, "count")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n, _ := w.Load(at, 8); n+5 < want || n > want {
 			t.Errorf("timers at %d Hz: %d interrupts, want about %d", hz, n, want)
 		}

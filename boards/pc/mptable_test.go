@@ -8,6 +8,7 @@ import (
 	"kprobesim/boards/pc"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/x86"
+	"kprobesim/internal/require"
 )
 
 // TestFirmware walks the tables as the MultiProcessor Specification says that a kernel does.
@@ -18,18 +19,14 @@ func TestFirmware(t *testing.T) {
 	}
 	for _, n := range []int{2, 4, 32} {
 		chunks, err := pc.Legacy{}.Firmware(&cfg, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		le, mem := binary.LittleEndian, make([]byte, 640<<10)
 		for _, c := range chunks {
 			copy(mem[c.PA:], c.Data)
 		}
 		at := int(le.Uint16(mem[0x40e:])) << 4
 		pointer := mem[at : at+16]
-		if string(pointer[:4]) != "_MP_" || pointer[8] != 1 || sum(pointer) != 0 {
-			t.Fatalf("%d CPUs: the pointer is % x", n, pointer)
-		}
+		require.Need(t, string(pointer[:4]) == "_MP_" && pointer[8] == 1 && sum(pointer) == 0, "%d CPUs: the pointer is % x", n, pointer)
 		table := mem[le.Uint32(pointer[4:]):]
 		table = table[:le.Uint16(table[4:])]
 		if string(table[:4]) != "PCMP" || sum(table) != 0 || le.Uint32(table[36:]) != x86.APICBase {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/boards/pc/pctest"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -12,18 +13,12 @@ import (
 func TestNear(t *testing.T) {
 	w := pctest.New(t, 1, "boot_count", "ready")
 	at, err := w.Alloc(4096, 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	near, ok := w.Near(at)
 	text, _ := w.Image().Symbol("boot_count")
-	if d := near - text.Addr; !ok || d+1<<30 > 1<<31 {
-		t.Fatalf("%#x is executed at %#x, %v; the text is at %#x", at, near, ok, text.Addr)
-	}
+	require.Need(t, ok && (near-text.Addr)+1<<30 <= 1<<31, "%#x is executed at %#x, %v; the text is at %#x", at, near, ok, text.Addr)
 	want := []byte("code")
-	if err := w.WriteBytes(near, want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.WriteBytes(near, want))
 	if got, err := w.ReadBytes(at, len(want)); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
@@ -33,9 +28,7 @@ func TestNear(t *testing.T) {
 func TestNotNear(t *testing.T) {
 	w := pctest.New(t, 1, "boot_count", "ready", func(c *sim.Config) { c.RAM = 64 << 20 })
 	at, err := w.Alloc(16, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, va := range []uint64{at + 64<<20, at + 512<<20, 0} {
 		if near, ok := w.Near(va); ok {
 			t.Errorf("%#x is executed at %#x", va, near)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // newPICs are controllers as Linux programs them: vectors 30h and 38h, nothing masked.
@@ -57,9 +59,7 @@ func (p *pics) run(do string, n uint8) int {
 // TestPIC holds sequences that the datasheet describes: each line of testdata/pic.txt is a step, and what it gives.
 func TestPIC(t *testing.T) {
 	b, err := os.ReadFile("testdata/pic.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var p *pics
 	steps := 0
 	for i, line := range strings.Split(string(b), "\n") {
@@ -82,9 +82,7 @@ func TestPIC(t *testing.T) {
 		}
 		steps++
 	}
-	if steps < 80 {
-		t.Errorf("%d steps", steps)
-	}
+	require.That(t, steps >= 80, "%d steps", steps)
 }
 
 // TestPICInitialization holds what the words set: automatic ends, levels, and that inputs must rise again.
@@ -97,9 +95,7 @@ func TestPICInitialization(t *testing.T) {
 		}
 		p[0].store(1, v)
 	}
-	if p.pending() {
-		t.Error("an input that was up before is a request")
-	}
+	require.That(t, !p.pending(), "an input that was up before is a request")
 	p.set(3, false)
 	p.set(3, true)
 	if v := p.acknowledge(); v != 0x43 || p[0].isr != 0 {
@@ -111,7 +107,5 @@ func TestPICInitialization(t *testing.T) {
 		t.Errorf("vector %#x by level, want 0x53", v)
 	}
 	p[0].store(0, 0x20)
-	if !p.pending() {
-		t.Error("a level that stays is no request after the end")
-	}
+	require.That(t, p.pending(), "a level that stays is no request after the end")
 }

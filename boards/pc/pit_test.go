@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // newCounter is a counter with a control word and a count that are written at clock 0.
 func newCounter(t *testing.T, control uint8, n uint16) *counter {
 	t.Helper()
 	c := &counter{gate: true}
-	if err := c.control(control); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.control(control))
 	for i, v := range []uint8{uint8(n), uint8(n >> 8)} {
 		if c.access>>i&1 != 0 {
 			c.write(v, 0)
@@ -50,9 +49,7 @@ func TestPITModes(t *testing.T) {
 		for i := range int64(len(x.counts)) {
 			counts = append(counts, c.count(i))
 		}
-		if out.String() != x.out || !slices.Equal(counts, x.counts) {
-			t.Errorf("%s:\n out    %s\n want   %s\n counts %#x\n want   %#x", x.name, out.String(), x.out, counts, x.counts)
-		}
+		require.That(t, out.String() == x.out && slices.Equal(counts, x.counts), "%s:\n out    %s\n want   %s\n counts %#x\n want   %#x", x.name, out.String(), x.out, counts, x.counts)
 		edges(t, x.name, c, x.out)
 	}
 }
@@ -91,9 +88,7 @@ func TestPITReload(t *testing.T) {
 		for i := range int64(len(x.out)) {
 			out.WriteByte("_-"[boolIndex(c.out(i))])
 		}
-		if out.String() != x.out {
-			t.Errorf("%s: %s, want %s", x.name, out.String(), x.out)
-		}
+		require.Equal(t, out.String(), x.out, "%s", x.name)
 	}
 }
 
@@ -138,17 +133,11 @@ func TestPITReads(t *testing.T) {
 	if got := read(3, 1); !slices.Equal(got, []uint8{0xb4, 0x34, 0x12}) {
 		t.Errorf("status and count: %#x", got)
 	}
-	if err := c.control(0x34); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.control(0x34))
 	c.hold(false, true, 2)
-	if got := c.read(2); got != 0xf4 {
-		t.Errorf("status before a count: %#x", got)
-	}
+	require.Equal(t, c.read(2), 0xf4, "status before a count")
 	for _, word := range []uint8{0x32, 0x3a} {
-		if err := c.control(word); err == nil {
-			t.Errorf("control word %#x is taken", word)
-		}
+		require.That(t, c.control(word) != nil, "control word %#x is taken", word)
 	}
 }
 
@@ -161,7 +150,5 @@ func TestOscillator(t *testing.T) {
 			t.Errorf("count %d begins at %d, where it is %d", n, at, o.count(at))
 		}
 	}
-	if got := o.time(pitHz * 3600); got != clock.Ticks(2_330_000_000*3600)*clock.PerCycle {
-		t.Errorf("an hour ends at %d", got)
-	}
+	require.Equal(t, o.time(pitHz*3600), clock.Ticks(2_330_000_000*3600)*clock.PerCycle, "an hour ends at")
 }

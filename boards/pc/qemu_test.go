@@ -13,6 +13,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // access is one access of a script: a byte that is read from a port, or one that is written to it.
@@ -50,9 +51,7 @@ func TestPortsAgainstQemu(t *testing.T) {
 	want := s.onQemu(t, qemu)
 	_, _, d := newLegacy(t, "ready")
 	got := s.run(d)
-	if len(got) != len(want) {
-		t.Fatalf("qemu answers %d times, want %d", len(want), len(got))
-	}
+	require.Need(t, len(got) == len(want), "qemu answers %d times, want %d", len(want), len(got))
 	reads, bad := 0, 0
 	for i, a := range s {
 		if !a.read {
@@ -72,9 +71,7 @@ func TestPortsAgainstQemu(t *testing.T) {
 	for _, v := range got {
 		counts[v]++
 	}
-	if len(counts) < 20 {
-		t.Errorf("only %d different answers: %v", len(counts), counts)
-	}
+	require.That(t, len(counts) >= 20, "only %d different answers: %v", len(counts), counts)
 }
 
 // setUp stops the timer and initializes what the script talks to.
@@ -180,9 +177,7 @@ func (s script) onQemu(t *testing.T, qemu string) []byte {
 	}
 	dir := t.TempDir()
 	kernel, answers := filepath.Join(dir, "ports.bin"), filepath.Join(dir, "answers")
-	if err := os.WriteFile(kernel, image, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(kernel, image, 0o600))
 	cmd := exec.CommandContext(t.Context(), qemu, "-machine", "pc,accel=tcg", "-m", "64", "-display", "none", "-serial", "null", "-no-reboot",
 		"-debugcon", "file:"+answers, "-device", "isa-debug-exit,iobase=0xf4", "-kernel", kernel)
 	var text bytes.Buffer
@@ -192,9 +187,7 @@ func (s script) onQemu(t *testing.T, qemu string) []byte {
 		t.Fatalf("qemu ends with %v: %s", err, text.String())
 	}
 	got, err := os.ReadFile(answers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// what firmware wrote to the same port stands before
 	n := 0
 	for _, a := range s {

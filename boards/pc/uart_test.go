@@ -1,6 +1,10 @@
 package pc
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 func newUART() (*uart, *string) {
 	out := new(string)
@@ -12,14 +16,10 @@ func TestUARTSends(t *testing.T) {
 	u.store(uartLCR, 0x83)
 	u.store(0, 12)
 	u.store(1, 1)
-	if u.load(0) != 12 || u.load(1) != 1 || u.divisor != 0x10c {
-		t.Errorf("divisor %#x", u.divisor)
-	}
+	require.That(t, u.load(0) == 12 && u.load(1) == 1 && u.divisor == 0x10c, "divisor %#x", u.divisor)
 	u.store(uartLCR, 3)
 	for _, b := range []byte("ok\n") {
-		if u.load(uartLSR)&lsrEmpty != lsrEmpty {
-			t.Error("the transmitter is not empty")
-		}
+		require.That(t, u.load(uartLSR)&lsrEmpty == lsrEmpty, "the transmitter is not empty")
 		u.store(0, b)
 	}
 	if *out != "ok\n" || u.load(0) != 0 || u.load(uartLSR) != lsrEmpty || u.load(uartMSR) != msrLines {
@@ -32,26 +32,16 @@ func TestUARTInterrupt(t *testing.T) {
 	u, _ := newUART()
 	u.store(uartMCR, mcrOut2)
 	u.store(uartIER, 0xff)
-	if u.load(uartIER) != 0xf {
-		t.Errorf("IER %#x", u.load(uartIER))
-	}
-	if !u.line() || u.load(uartIIR) != 2 || u.load(uartIIR) != 1 || u.line() {
-		t.Error("the interrupt of an empty transmitter does not come, or stays")
-	}
+	require.Equal(t, u.load(uartIER), 0xf, "IER")
+	require.That(t, u.line() && u.load(uartIIR) == 2 && u.load(uartIIR) == 1 && !u.line(), "the interrupt of an empty transmitter does not come, or stays")
 	u.store(0, 'x')
-	if !u.line() {
-		t.Error("no interrupt behind a byte")
-	}
+	require.That(t, u.line(), "no interrupt behind a byte")
 	u.store(uartMCR, 0)
-	if u.line() {
-		t.Error("OUT2 does not hold the interrupt back")
-	}
+	require.That(t, !u.line(), "OUT2 does not hold the interrupt back")
 	u.store(uartIER, 0)
 	u.load(uartIIR)
 	u.store(uartIER, 2)
-	if u.load(uartIIR) != 2 {
-		t.Error("enabling it again does not bring it again")
-	}
+	require.That(t, u.load(uartIIR) == 2, "enabling it again does not bring it again")
 }
 
 // TestUARTProbe holds what a driver tells the chip by: scratch, FIFO bits, modem lines in loopback.
@@ -63,9 +53,7 @@ func TestUARTProbe(t *testing.T) {
 		t.Errorf("MSR in loopback %#x, want 0x90", got)
 	}
 	u.store(uartIIR, 1)
-	if got := u.load(uartIIR); got != 0xc1 {
-		t.Errorf("IIR with FIFO %#x, want 0xc1", got)
-	}
+	require.Equal(t, u.load(uartIIR), 0xc1, "IIR with FIFO")
 	for i := range 17 {
 		u.store(0, uint8(i))
 	}
@@ -73,9 +61,7 @@ func TestUARTProbe(t *testing.T) {
 		t.Errorf("LSR after 17 bytes %#x", got)
 	}
 	for i := range 16 {
-		if got := u.load(0); got != uint8(i) {
-			t.Errorf("byte %d is %#x", i, got)
-		}
+		require.Equal(t, u.load(0), uint8(i), "byte %d", i)
 	}
 	u.store(0, 1)
 	if u.store(uartIIR, 3); u.load(uartLSR) != lsrEmpty || *out != "" {

@@ -13,6 +13,7 @@ import (
 	"kprobesim/cpus/ppc64"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 	"kprobesim/sim"
 	"kprobesim/sim/simtest"
@@ -45,14 +46,10 @@ func TestStartUp(t *testing.T) {
 	for _, n := range []int{2, 3, 16, 256} {
 		g := newGuest(t, n, "boot_count", "ready")
 		g.MustRun(t)
-		if !slices.Equal(g.Reports, []uint64{uint64(n - 1)}) {
-			t.Errorf("%d CPUs: reported %d", n, g.Reports)
-		}
+		require.That(t, slices.Equal(g.Reports, []uint64{uint64(n - 1)}), "%d CPUs: reported %d", n, g.Reports)
 		for i := range n {
 			data, err := g.PerCPU(i, "count")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if sp := g.CPU(i).SP(); sp <= data || sp > data+4096 || data>>60 != 0xc {
 				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
 			}
@@ -64,9 +61,7 @@ func TestStartUp(t *testing.T) {
 func TestStartAgain(t *testing.T) {
 	g := newGuest(t, 2, "boot_again", "leaving")
 	g.MustRun(t)
-	if !slices.Equal(g.Reports, []uint64{2}) {
-		t.Errorf("CPU 1 ran %d times, want 2", g.Reports)
-	}
+	require.That(t, slices.Equal(g.Reports, []uint64{2}), "CPU 1 ran %d times, want 2", g.Reports)
 }
 
 // TestIPI holds that every CPU takes the interrupt sent to it, ipi after it was sent, awake or asleep.
@@ -75,9 +70,7 @@ func TestIPI(t *testing.T) {
 		g := newGuest(t, 4, "boot_ipis", other)
 		g.MustRun(t)
 		sent, got := g.Kind(sim.EventIPISend), g.Kind(sim.EventIPI)
-		if len(sent) != 3 || len(got) != 3 {
-			t.Fatalf("%s: %d sent, %d accepted", other, len(sent), len(got))
-		}
+		require.Need(t, len(sent) == 3 && len(got) == 3, "%s: %d sent, %d accepted", other, len(sent), len(got))
 		for i := range sent {
 			if got[i].CPU != i+1 || sent[i].Arg != uint64(i+1) || got[i].Arg != 0 || got[i].ID != 2 {
 				t.Errorf("%s: sent %+v, accepted %+v", other, sent[i], got[i])
@@ -114,9 +107,7 @@ func TestTick(t *testing.T) {
 func TestConsole(t *testing.T) {
 	g := newGuest(t, 1, "boot_print", "ready")
 	g.MustRun(t)
-	if g.Console() != "hello, world.\n" || !slices.Equal(g.Reports, []uint64{0}) {
-		t.Errorf("console %q, returned %#x", g.Console(), g.Reports)
-	}
+	require.That(t, g.Console() == "hello, world.\n" && slices.Equal(g.Reports, []uint64{0}), "console %q, returned %#x", g.Console(), g.Reports)
 }
 
 // TestCallTime holds that a call takes the time of its event.
@@ -159,9 +150,7 @@ func TestCalls(t *testing.T) {
 		g := newGuest(t, 2, "boot_call", "ready")
 		g.Set(t, "list", x.regs[:]...)
 		g.MustRun(t)
-		if !slices.Equal(g.Reports, x.want[:]) {
-			t.Errorf("%s: r3 to r5 are %#x, want %#x", x.name, g.Reports, x.want)
-		}
+		require.That(t, slices.Equal(g.Reports, x.want[:]), "%s: r3 to r5 are %#x, want %#x", x.name, g.Reports, x.want)
 		if n := g.CPU(0).Counters(); n.Unmodelled != x.unknown {
 			t.Errorf("%s: %d instructions not modelled, the last %s", x.name, n.Unmodelled, n.LastUnknown)
 		}
@@ -190,17 +179,13 @@ func TestRTAS(t *testing.T) {
 		g.Set(t, "list", 0xf000, (list+32)&^(0xf<<60))
 		block := list + 32
 		for i, v := range x.in {
-			if err := g.Store(block+4*uint64(i), 4, uint64(v)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, g.Store(block+4*uint64(i), 4, uint64(v)))
 		}
 		g.MustRun(t)
 		var got [2]uint32
 		for i := range got {
 			v, err := g.Machine.Load(block+x.at+4*uint64(i), 4)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got[i] = uint32(v)
 		}
 		if got != x.want || g.Reports[0] != x.r3 {
@@ -255,17 +240,13 @@ func TestSpace(t *testing.T) {
 		}
 	}
 	at, err := g.Alloc(4096, 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if near, ok := g.Near(at); !ok || near != at-pseries.Linear+pseries.Slots {
 		t.Errorf("code of the heap at %#x is executed at %#x, %v", at, near, ok)
 	}
 	toy := ppc64.ISA()
 	toy.Name, toy.Machine = "toy", 0
-	if _, err := (pseries.Board{}).Space(toy); err == nil || !strings.Contains(err.Error(), "a partition has no CPUs of toy") {
-		t.Errorf("another instruction set: %v", err)
-	}
+	require.Error(t, require.Err((pseries.Board{}).Space(toy)), "a partition has no CPUs of toy", "another instruction set")
 }
 
 // TestSpaceOfEverySize holds that the page table fits for every size of memory.

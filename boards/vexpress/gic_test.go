@@ -3,6 +3,8 @@ package vexpress
 import (
 	"encoding/binary"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // life is a step in the life of interrupts: what is done to CPU 0's registers, and which interrupt its line is up
@@ -20,15 +22,11 @@ func run(t *testing.T, p *port, steps []life) {
 	for i, s := range steps {
 		switch {
 		case s.off == acknowledged:
-			if got := p.Load(interfaceBase+0x0c, 4); got != s.v {
-				t.Errorf("%d: acknowledged %#x, want %#x", i, got, s.v)
-			}
+			require.Equal(t, p.Load(interfaceBase+0x0c, 4), s.v, "%d: acknowledged", i)
 		default:
 			p.Store(s.off, 4, s.v)
 		}
-		if got := p.b.gic.signalled(p.cpu); got != s.line {
-			t.Errorf("%d: the line is up for %d, want %d", i, got, s.line)
-		}
+		require.Equal(t, p.b.gic.signalled(p.cpu), s.line, "%d: the line is up for", i)
 	}
 }
 
@@ -134,9 +132,7 @@ func TestLevelAndEdge(t *testing.T) {
 		run(t, p, []life{{eoir, spurious, x.behindLow}})
 		b.input(8, true)
 		b.input(8, false)
-		if got := p.b.gic.signalled(0) == 40; got != (x.edge != 0) {
-			t.Errorf("edge %#x: a short pulse is seen: %v", x.edge, got)
-		}
+		require.Equal(t, p.b.gic.signalled(0) == 40, (x.edge != 0), "edge %#x: a short pulse is seen", x.edge)
 	}
 }
 
@@ -154,9 +150,7 @@ func TestSenders(t *testing.T) {
 	if got := b.ports[1].Load(enable, 4); got != 0xffff {
 		t.Errorf("CPU 1 has %#x enabled", got)
 	}
-	if got := p.Load(distributorBase+0x800, 4); got != 0x04040404 {
-		t.Errorf("targets of CPU 2's own interrupts: %#x", got)
-	}
+	require.Equal(t, p.Load(distributorBase+0x800, 4), 0x04040404, "targets of CPU 2's own interrupts")
 	p.accept(5, 3)
 	p.accept(5, 0)
 	p.accept(5, 0) // no second one
@@ -177,9 +171,7 @@ func TestSenders(t *testing.T) {
 		{interfaceBase + 0xd0, 0, spurious},
 		{self, 2<<24 | 3, 3},
 	})
-	if got := b.ports[1].b.gic.signalled(1); got != spurious {
-		t.Errorf("CPU 1 is interrupted by %d", got)
-	}
+	require.Equal(t, b.ports[1].b.gic.signalled(1), spurious, "CPU 1 is interrupted by")
 }
 
 // FuzzRegisters accesses devices in any way: nothing panics, registers that are read have no bits that do not exist,

@@ -7,6 +7,7 @@ import (
 	"kprobesim/cpus/arm"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/image"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -28,9 +29,7 @@ func (w *watched) Build(m *sim.Backplane) sim.Hardware {
 func newHardware(t testing.TB, n int) *motherboard {
 	t.Helper()
 	im, err := image.Load("many.elf", many)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := new(watched)
 	isa := arm.ISA()
 	if _, err := sim.New(sim.Config{ISA: isa, Board: w, CPU: cpustest.Config(isa), CPUs: n, RAM: 16 << 20, Image: im}); err != nil {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"kprobesim/boards/vexpress"
@@ -16,6 +15,7 @@ import (
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/sim/simtest"
 )
@@ -39,14 +39,10 @@ func TestStartUp(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8} {
 		g := newGuest(t, n, "boot_count", "ready")
 		g.MustRun(t)
-		if !slices.Equal(g.Reports, []uint64{uint64(n - 1)}) {
-			t.Errorf("%d CPUs: reported %d", n, g.Reports)
-		}
+		require.That(t, slices.Equal(g.Reports, []uint64{uint64(n - 1)}), "%d CPUs: reported %d", n, g.Reports)
 		for i := range n {
 			data, err := g.PerCPU(i, "count")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if sp := g.CPU(i).SP(); sp < data || sp > data+4096 || data < vexpress.Linear {
 				// In a handler it is the data.
 				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
@@ -60,9 +56,7 @@ func TestStartUp(t *testing.T) {
 	_, err := sim.New(sim.Config{
 		ISA: arm.ISA(), Board: vexpress.Board{}, CPU: cpustest.Config(arm.ISA()), CPUs: 9, Image: newGuest(t, 1, "ready", "ready").Image(),
 	})
-	if err == nil || !strings.Contains(err.Error(), "9 CPUs of arm: their board has places for 8") {
-		t.Errorf("9 CPUs: %v", err)
-	}
+	require.Error(t, err, "9 CPUs of arm: their board has places for 8", "9 CPUs")
 }
 
 // TestIPI holds that every CPU takes the interrupt sent to it, ipi after it was sent, awake or asleep, with
@@ -72,14 +66,10 @@ func TestIPI(t *testing.T) {
 		g := newGuest(t, 4, "boot_ipis", other)
 		g.MustRun(t)
 		sent, got := g.Kind(sim.EventIPISend), g.Kind(sim.EventIPI)
-		if len(sent) != 6 || len(got) != 6 {
-			t.Fatalf("%s: %d sent, %d accepted", other, len(sent), len(got))
-		}
+		require.Need(t, len(sent) == 6 && len(got) == 6, "%s: %d sent, %d accepted", other, len(sent), len(got))
 		for i := range sent[:3] {
 			s, a := sent[3+i], got[3+i]
-			if a.CPU != i+1 || s.Arg != 2<<i || a.Arg != 0 || a.ID != uint64(i+1) || s.ID != a.ID {
-				t.Errorf("%s: sent %+v, accepted %+v", other, s, a)
-			}
+			require.That(t, a.CPU == i+1 && s.Arg == 2<<i && a.Arg == 0 && a.ID == uint64(i+1) && s.ID == a.ID, "%s: sent %+v, accepted %+v", other, s, a)
 			if late := a.At - s.At - ipi; late < 0 || late > 50*clock.PerCycle {
 				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, a.CPU, late)
 			}
@@ -119,9 +109,7 @@ func TestTargets(t *testing.T) {
 				t.Errorf("%#x: cpu %d was told %#x, want interrupt 3 of CPU 0", x.send, i, last)
 			}
 		}
-		if took != x.took {
-			t.Errorf("%#x: CPUs took %d, want %d", x.send, took, x.took)
-		}
+		require.Equal(t, took, x.took, "%#x: CPUs took", x.send)
 	}
 }
 
@@ -150,17 +138,13 @@ func TestTimerClock(t *testing.T) {
 	_, err := sim.New(sim.Config{
 		ISA: arm.ISA(), Board: vexpress.Board{}, CPU: cpustest.Config(arm.ISA()), Image: g.Image(), TimerHz: 1e9,
 	})
-	if err == nil || !strings.Contains(err.Error(), "its timer counts 1000000000 Hz, that of arm 24000000 Hz") {
-		t.Errorf("another clock: %v", err)
-	}
+	require.Error(t, err, "its timer counts 1000000000 Hz, that of arm 24000000 Hz", "another clock")
 }
 
 func TestConsole(t *testing.T) {
 	g := newGuest(t, 1, "boot_print", "ready")
 	g.MustRun(t)
-	if g.Console() != "hello, world.\n" {
-		t.Errorf("console %q", g.Console())
-	}
+	require.Equal(t, g.Console(), "hello, world.\n", "console")
 }
 
 // TestTwoRunsAreTheSame compares all counters and events of runs with other numbers of host threads.
@@ -176,13 +160,9 @@ func TestTwoRunsAreTheSame(t *testing.T) {
 	}
 	for _, g := range runs[1:] {
 		for i := range 4 {
-			if *runs[0].CPU(i).Counters() != *g.CPU(i).Counters() {
-				t.Errorf("cpu %d: the counters of two runs differ", i)
-			}
+			require.That(t, *runs[0].CPU(i).Counters() == *g.CPU(i).Counters(), "cpu %d: the counters of two runs differ", i)
 		}
-		if !slices.Equal(runs[0].Events, g.Events) || len(g.Events) < 10 {
-			t.Errorf("the events of two runs differ: %d and %d", len(runs[0].Events), len(g.Events))
-		}
+		require.That(t, slices.Equal(runs[0].Events, g.Events) && len(g.Events) >= 10, "the events of two runs differ: %d and %d", len(runs[0].Events), len(g.Events))
 	}
 }
 
@@ -267,13 +247,9 @@ func TestRegisters(t *testing.T) {
 		{load4, v2m + 0x800, 0},
 	}
 	got, err := perform(t, newGuest(t, 4, "boot_list", "ready"), slices.Clone(want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("%d: %#x at %#x, want %#x", i, got[i].value, got[i].addr, want[i].value)
-		}
+		require.That(t, got[i] == want[i], "%d: %#x at %#x, want %#x", i, got[i].value, got[i].addr, want[i].value)
 	}
 }
 
@@ -325,17 +301,11 @@ func TestConsoleInterrupt(t *testing.T) {
 		{on, 0, 0},
 	}
 	list, err := perform(t, g, list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, want := range map[int]uint64{4: 0x20, 5: 1 << 5, 6: 37, 7: 1 << 5, 9: 0} {
-		if list[i].value != want {
-			t.Errorf("%d: %#x at %#x, want %#x", i, list[i].value, list[i].addr, want)
-		}
+		require.That(t, list[i].value == want, "%d: %#x at %#x, want %#x", i, list[i].value, list[i].addr, want)
 	}
-	if n := g.Own(t, 0, "others"); n != 0 {
-		t.Errorf("interrupts behind its end: %d", n)
-	}
+	require.Equal(t, g.Own(t, 0, "others"), 0, "interrupts behind its end")
 }
 
 // TestAbuse makes random accesses to all registers: the machine ends in whatever way, but it ends, and the
@@ -397,17 +367,13 @@ func TestSpace(t *testing.T) {
 		}
 	}
 	at, err := g.Alloc(4096, 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if near, ok := g.Near(at); !ok || near != at-vexpress.Linear+vexpress.Modules {
 		t.Errorf("code of the heap at %#x is executed at %#x, %v", at, near, ok)
 	}
 	toy := arm.ISA()
 	toy.Name, toy.Machine = "toy", 0
-	if _, err := (vexpress.Board{}).Space(toy); err == nil || !strings.Contains(err.Error(), "board has no CPUs of toy") {
-		t.Errorf("another instruction set: %v", err)
-	}
+	require.Error(t, require.Err((vexpress.Board{}).Space(toy)), "board has no CPUs of toy", "another instruction set")
 }
 
 // TestSpaceOfEverySize holds that the page table fits for every size of memory.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // qemu is a Versatile Express board of qemu whose devices a test reads and writes in the place of a CPU.
@@ -26,16 +27,10 @@ func startQemu(t *testing.T) *qemu {
 		"-qtest-log", "none")
 	cmd.Env = append(cmd.Environ(), "QEMU_AUDIO_DRV=none")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	return &qemu{in, bufio.NewReader(out)}
 }
@@ -53,9 +48,7 @@ func (q *qemu) ask(t *testing.T, format string, args ...any) uint64 {
 		return 0
 	}
 	v, err := strconv.ParseUint(words[1], 0, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return v
 }
 
@@ -111,9 +104,7 @@ func TestAgainstQemu(t *testing.T) {
 			}
 		}
 	}
-	if acknowledged < 100 {
-		t.Errorf("%d interrupts were acknowledged: the comparison says little", acknowledged)
-	}
+	require.That(t, acknowledged >= 100, "%d interrupts were acknowledged: the comparison says little", acknowledged)
 }
 
 // step does one thing. Priorities are multiples of eight, as qemu has all eight bits of them, and the binary point

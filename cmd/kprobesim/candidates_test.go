@@ -91,9 +91,7 @@ func TestDeliveriesAdd(t *testing.T) {
 		}
 		want := delivered(mode, base, us)
 		for probe, c := range cyclesOf(t, mode, sets...) {
-			if math.Abs(c-want[probe]) > 2 {
-				t.Errorf("%s of %s takes %.1f cycles with deliveries of 60 more, want %.1f", probe, mode, c, want[probe])
-			}
+			require.That(t, !(math.Abs(c-want[probe]) > 2), "%s of %s takes %.1f cycles with deliveries of 60 more, want %.1f", probe, mode, c, want[probe])
 		}
 	}
 }

@@ -49,9 +49,7 @@ func TestDiffNamesPrograms(t *testing.T) {
 		require.NoError(t, outdir.WriteDir(dirs[i], files))
 	}
 	code, stdout, stderr := command(nil, "diff", dirs[0], dirs[1])
-	if code != exitRegression || !strings.Contains(stdout, "differs: program: revision abc -> revision def\n") {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
+	require.That(t, code == exitRegression && strings.Contains(stdout, "differs: program: revision abc -> revision def\n"), "exit code %d\n%s%s", code, stdout, stderr)
 }
 
 // TestWorkflow holds that the workflow's commands are ones of this program with options that exist, and runs them on one
@@ -59,9 +57,7 @@ func TestDiffNamesPrograms(t *testing.T) {
 func TestWorkflow(t *testing.T) {
 	b := require.Must(os.ReadFile(filepath.Join("..", "..", ".github", "workflows", "figures.yml")))(t)
 	runs := regexp.MustCompile(`(?m)^ +run: go run \./cmd/kprobesim (.*)$`).FindAllStringSubmatch(string(b), -1)
-	if len(runs) != 2 {
-		t.Fatalf("%d commands, want 2", len(runs))
-	}
+	require.Need(t, len(runs) == 2, "%d commands, want 2", len(runs))
 	dir := baselines(t)
 	for _, r := range runs {
 		args, _, _ := strings.Cut(r[1], " >>")
@@ -78,12 +74,8 @@ func TestWorkflow(t *testing.T) {
 func TestCheckLeavesPackagedKernelsOut(t *testing.T) {
 	var out, said bytes.Buffer
 	names := (&checker{app: newApp(&out, &said)}).withBaselines()
-	if slices.Contains(names, "linux-probes") || !slices.Contains(names, "overhead-published") || len(names) < 60 {
-		t.Errorf("checked are %q", names)
-	}
+	require.That(t, !slices.Contains(names, "linux-probes") && slices.Contains(names, "overhead-published") && len(names) >= 60, "checked are %q", names)
 	for _, name := range []string{"linux-probes", "linux-probes-i386"} {
-		if !strings.Contains(said.String(), "left out: "+name+",") {
-			t.Errorf("nothing is said of %s: %q", name, said.String())
-		}
+		require.That(t, strings.Contains(said.String(), "left out: "+name+","), "nothing is said of %s: %q", name, said.String())
 	}
 }

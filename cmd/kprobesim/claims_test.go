@@ -110,9 +110,7 @@ func TestEveryClaimGuardsSomething(t *testing.T) {
 		}
 	}
 	for sentence, noticed := range claims {
-		if !noticed {
-			t.Errorf("nothing makes this untrue: %q", sentence)
-		}
+		require.That(t, noticed, "nothing makes this untrue: %q", sentence)
 	}
 }
 
@@ -141,13 +139,9 @@ func TestClaimsOfTheirOwnForm(t *testing.T) {
 		`"Within a tenth: %s~\\%%, and %s." schedules (num schedules)`: "",
 	} {
 		_, err := withTemplate(paperInput(t, nil), "first\n<<claim (near schedules schedules \"a tenth\") "+claim+">>")
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v, want %s", claim, err, want)
-		}
+		require.That(t, (want != "" || err == nil) && (want == "" || err != nil && strings.Contains(err.Error(), want)), "%s: %v, want %s", claim, err, want)
 	}
-	if _, err := withTemplate(paperInput(t, nil), `<<claim (near schedules schedules "about") "It is about %s." schedules>>`); err == nil || !strings.Contains(err.Error(), "a limit of \"about\": known are a fifth") {
-		t.Errorf("a limit that there is not: %v", err)
-	}
+	require.Error(t, require.Err(withTemplate(paperInput(t, nil), `<<claim (near schedules schedules "about") "It is about %s." schedules>>`)), "a limit of \"about\": known are a fifth", "a limit that there is not")
 	if _, err := withTemplate(paperInput(t, nil), `<<claim (all) "It holds.">>`); err == nil {
 		t.Error("a claim without a comparison was taken")
 	}
@@ -172,9 +166,7 @@ func TestPaperOfYourOwn(t *testing.T) {
 	}
 	code, _, said := command(nil, write(`It takes <<num (cycles "overhead-xeon-e5410-x86_64" "k")>> cycles.`)...)
 	b, err := os.ReadFile(filepath.Join(dir, "out", paper.TexName))
-	if code != exitOK || err != nil || !regexp.MustCompile(`It takes \d+ cycles\.`).Match(b) {
-		t.Errorf("exit code %d, %v\n%s%s", code, err, b, said)
-	}
+	require.That(t, code == exitOK && err == nil && regexp.MustCompile(`It takes \d+ cycles\.`).Match(b), "exit code %d, %v\n%s%s", code, err, b, said)
 	if code, _, said := command(nil, "paper", "--template", filepath.Join(dir, "none"), "--artifact", filepath.Join("..", "..", "paper", "artifact.json")); code != exitUsage {
 		t.Errorf("no template: exit code %d\n%s", code, said)
 	}

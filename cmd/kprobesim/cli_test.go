@@ -69,13 +69,9 @@ func readAll(t *testing.T, dir string) map[string]string {
 
 func sameFiles(t *testing.T, a, b map[string]string) {
 	t.Helper()
-	if len(a) != len(b) {
-		t.Errorf("%d files against %d", len(a), len(b))
-	}
+	require.That(t, len(a) == len(b), "%d files against %d", len(a), len(b))
 	for name := range a {
-		if a[name] != b[name] {
-			t.Errorf("%s differs", name)
-		}
+		require.That(t, a[name] == b[name], "%s differs", name)
 	}
 }
 
@@ -84,9 +80,7 @@ func sameFiles(t *testing.T, a, b map[string]string) {
 func TestErasInOneTable(t *testing.T) {
 	t.Parallel()
 	code, stdout, stderr := command(nil, "run", "eras", "--out", t.TempDir())
-	if code != exitOK {
-		t.Fatalf("exit code %d\n%s", code, stderr)
-	}
+	require.Need(t, code == exitOK, "exit code %d\n%s", code, stderr)
 	for _, machine := range []string{"pentium-m-1495", "opteron-246"} {
 		if n := strings.Count(stdout, machine+": 1 parameter fitted"); n != 1 {
 			t.Errorf("what %s was fitted on is said %d times\n%s", machine, n, stdout)
@@ -112,9 +106,7 @@ func TestErasInOneTable(t *testing.T) {
 		{"x86_64 2010 o", "x86_64 2010 b", "x86_64 2005 k", "x86_64 2006 k", "x86_64 2010 k"},
 	} {
 		for i, name := range order {
-			if us[name] <= 0 || i > 0 && us[name] <= us[order[i-1]] {
-				t.Errorf("%s takes %v us, want it to rise along %v", name, us[name], order)
-			}
+			require.That(t, !(us[name] <= 0) && (i <= 0 || !(us[name] <= us[order[i-1]])), "%s takes %v us, want it to rise along %v", name, us[name], order)
 		}
 	}
 }

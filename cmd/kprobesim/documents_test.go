@@ -62,9 +62,7 @@ func TestDocuments(t *testing.T) {
 func printed(t *testing.T, name, out string) string {
 	t.Helper()
 	code, stdout, stderr := command(nil, "run", name, "--out", out)
-	if code != exitOK {
-		t.Fatalf("run %s: exit code %d\n%s", name, code, stderr)
-	}
+	require.Need(t, code == exitOK, "run %s: exit code %d\n%s", name, code, stderr)
 	table, _, _ := strings.Cut(stdout, "\nresults are in")
 	return "```\n" + strings.TrimSpace(table) + "\n```\n"
 }
@@ -94,9 +92,7 @@ func isasTable(t *testing.T, dir string) string {
 func sensitivityTable(t *testing.T, dir string) string {
 	t.Helper()
 	code, stdout, stderr := command(nil, "sensitivity", experiment, "--refit", "--top", "1", "--out", dir)
-	if code != exitOK {
-		t.Fatalf("sensitivity: exit code %d\n%s", code, stderr)
-	}
+	require.Need(t, code == exitOK, "sensitivity: exit code %d\n%s", code, stderr)
 	svg := require.Must(os.ReadFile(filepath.Join(dir, experiment+"-sensitivity", "tornado.svg")))(t)
 	holdFile(t, filepath.Join("docs", "sensitivity.svg"), string(svg))
 	table, _, _ := strings.Cut(stdout, "\nresults are in")
@@ -114,9 +110,7 @@ func TestImageOfYourOwn(t *testing.T) {
 	_, rest, found := strings.Cut(string(text), "```c\n/* my-kernel/")
 	name, rest, named := strings.Cut(rest, " */\n")
 	body, _, _ := strings.Cut(rest, "```")
-	if !found || !named {
-		t.Fatal("docs/experiments.md has no C block that starts with a comment of a file in my-kernel")
-	}
+	require.Need(t, found && named, "docs/experiments.md has no C block that starts with a comment of a file in my-kernel")
 	dir := t.TempDir()
 	kernel := filepath.Join(dir, "my-kernel")
 	require.NoError(t, os.CopyFS(kernel, os.DirFS(filepath.Join("..", "..", "workloads", "kernel"))))
@@ -127,9 +121,7 @@ func TestImageOfYourOwn(t *testing.T) {
 	}
 	code, stdout, stderr := command(nil, "run", experiment, "--out", filepath.Join(dir, "out"),
 		"--set", "kernel.image="+image, "--set", "workload.target=my_function", "--set", "workload.hits=20")
-	if code != exitOK || !strings.Contains(stdout, "\nro ") {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
+	require.That(t, code == exitOK && strings.Contains(stdout, "\nro "), "exit code %d\n%s%s", code, stdout, stderr)
 }
 
 // models are the cost models that a machine description can name.

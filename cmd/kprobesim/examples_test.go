@@ -121,9 +121,7 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Run(p.name+": "+line, func(t *testing.T) { x.try(t) })
 		}
 	}
-	if len(ran) < 10 {
-		t.Errorf("only %d commands were found: %q", len(ran), ran)
-	}
+	require.That(t, len(ran) >= 10, "only %d commands were found: %q", len(ran), ran)
 	for line := range unused {
 		t.Errorf("no document has the long command %q", line)
 	}
@@ -156,12 +154,8 @@ func (x example) try(t *testing.T) {
 		args = append(slices.Clone(args), "--schedules", "20")
 	}
 	code, stdout, stderr := command(nil, args...)
-	if (code != exitOK) != x.fails || code == exitInternal || code == exitUsage {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
-	if !strings.Contains(stdout+stderr, x.says) {
-		t.Errorf("the output does not hold %q:\n%s%s", x.says, stdout, stderr)
-	}
+	require.That(t, (code != exitOK) == x.fails && code != exitInternal && code != exitUsage, "exit code %d\n%s%s", code, stdout, stderr)
+	require.That(t, strings.Contains(stdout+stderr, x.says), "the output does not hold %q:\n%s%s", x.says, stdout, stderr)
 }
 
 // packaged links the kernel of a distribution that a command names into the folder, or says that there is none.

@@ -63,14 +63,10 @@ func TestInquiryRounds(t *testing.T) {
 		require.NoError(t, q.run(0, workers))
 		all := slices.Concat(k.boots...)
 		slices.Sort(all)
-		if len(k.boots) != 4 || !slices.Equal(all, q.sites) {
-			t.Errorf("%d workers asked for %v", workers, k.boots)
-		}
+		require.That(t, len(k.boots) == 4 && slices.Equal(all, q.sites), "%d workers asked for %v", workers, k.boots)
 		for _, b := range k.boots {
 			for i := range b[1:] {
-				if b[i+1] != b[i]+4 {
-					t.Errorf("the places %v are not spread evenly", b)
-				}
+				require.That(t, b[i+1] == b[i]+4, "the places %v are not spread evenly", b)
 			}
 		}
 		for i, r := range q.replies {
@@ -78,9 +74,7 @@ func TestInquiryRounds(t *testing.T) {
 				t.Errorf("place %d: %+v", i+1, r)
 			}
 		}
-		if q.asked != 23 || q.differ != 4 || !strings.Contains(k.said[len(k.said)-1], "for 23 of 23 places, and for 4 otherwise") {
-			t.Errorf("%d asked, %d differ, said %q", q.asked, q.differ, k.said)
-		}
+		require.That(t, q.asked == 23 && q.differ == 4 && strings.Contains(k.said[len(k.said)-1], "for 23 of 23 places, and for 4 otherwise"), "%d asked, %d differ, said %q", q.asked, q.differ, k.said)
 	}
 }
 
@@ -102,9 +96,7 @@ func TestInquiryGoesOn(t *testing.T) {
 	k.fails, k.boots = 0, nil
 	q := k.inquiry(23, 4, kept())
 	require.NoError(t, q.run(0, 1))
-	if len(k.boots) != 3 || k.boots[0][0] != 2 {
-		t.Errorf("behind an answer of round 1 it asked for %v", k.boots)
-	}
+	require.That(t, len(k.boots) == 3 && k.boots[0][0] == 2, "behind an answer of round 1 it asked for %v", k.boots)
 	once := (&questioned{}).inquiry(23, 4, nil)
 	if err := once.run(0, 1); err != nil || !slices.Equal(q.replies, once.replies) || q.asked != 23 || q.differ != 4 {
 		t.Errorf("%v: %+v, in one go %+v", err, q.replies, once.replies)
@@ -139,9 +131,7 @@ func TestJournalRefuses(t *testing.T) {
 		string(head) + "{\"round\":0\n": "is damaged", string(head) + "{\"round\":0,\"answers\":[0]}\n": "has 1 answers to 6 places",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		if err := (&questioned{}).inquiry(23, 4, j).run(0, 1); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		require.Error(t, (&questioned{}).inquiry(23, 4, j).run(0, 1), want, "%q", text)
 	}
 }
 
@@ -165,13 +155,9 @@ func TestExplainEveryVerified(t *testing.T) {
 		var out bytes.Buffer
 		a := &app{out: &sticky{w: &out}}
 		err := a.printVerdicts(&explainOptions{all: true, format: format}, distro.Config{Kernel: from}, k, sites, q)
-		if err == nil || !strings.Contains(err.Error(), "says otherwise of 1 of 2 places") {
-			t.Errorf("%s: %v", format, err)
-		}
+		require.Error(t, err, "says otherwise of 1 of 2 places", "%s", format)
 		for _, s := range wants {
-			if strings.Count(out.String(), s) != 1 {
-				t.Errorf("%q is not once in\n%s", s, out.String())
-			}
+			require.That(t, strings.Count(out.String(), s) == 1, "%q is not once in\n%s", s, out.String())
 		}
 	}
 }

@@ -29,9 +29,7 @@ func TestExplainJSON(t *testing.T) {
 		Kernel struct{ Errno int }
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &all))
-	if len(all) != 2 || !all[0].Probe || all[0].Kind != "ftrace" || all[0].Cost.Mode != "ftrace" || all[0].Cost.Cycles <= 0 || len(all[0].Cost.Phases) == 0 {
-		t.Errorf("at the start of a function: %+v", all)
-	}
+	require.That(t, len(all) == 2 && all[0].Probe && all[0].Kind == "ftrace" && all[0].Cost.Mode == "ftrace" && !(all[0].Cost.Cycles <= 0) && len(all[0].Cost.Phases) != 0, "at the start of a function: %+v", all)
 	if len(all) == 2 && (all[1].Probe || all[1].Rule != "inside-ftrace-call" || all[1].Kernel.Errno != 84) {
 		t.Errorf("inside of the call: %+v", all[1])
 	}

@@ -156,9 +156,7 @@ func factsTable(t *testing.T) string {
 		}
 	}
 	for _, w := range reasons() {
-		if !used[w.names] {
-			t.Errorf("no fact differs any more because of %q", w.reason)
-		}
+		require.That(t, used[w.names], "no fact differs any more because of %q", w.reason)
 	}
 	return strings.TrimPrefix(out, "\n")
 }

@@ -79,9 +79,7 @@ func holds(t *testing.T, said, target string, replies ...string) {
 	rest := said
 	for _, r := range replies {
 		at := regexp.MustCompile(strings.ReplaceAll(r, "TARGET", target)).FindStringIndex(rest)
-		if at == nil {
-			t.Fatalf("no %q behind the reply before it, in\n%s", r, said)
-		}
+		require.Need(t, at != nil, "no %q behind the reply before it, in\n%s", r, said)
 		rest = rest[at[1]:]
 	}
 }
@@ -123,9 +121,7 @@ func waiting(t *testing.T, args ...string) (address, symbols string, code <-chan
 	for b := make([]byte, 4096); how == nil; how = connection.FindSubmatch(said.Bytes()) {
 		n, err := r.Read(b)
 		said.Write(b[:n])
-		if err != nil {
-			t.Fatalf("%v waits for nobody: %s", args, &said)
-		}
+		require.Need(t, err == nil, "%v waits for nobody: %s", args, &said)
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }() // what comes at the end
 	return string(how[1]), string(how[2]), over
@@ -147,9 +143,7 @@ func TestInterruptedGDB(t *testing.T) {
 		}
 		self := require.Must(os.FindProcess(os.Getpid()))(t)
 		require.NoError(t, self.Signal(syscall.SIGTERM))
-		if c := <-code; c != exitFailed {
-			t.Errorf("exit code %d", c)
-		}
+		require.Equal(t, <-code, exitFailed, "exit code")
 		if _, err := os.Stat(symbols); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", symbols, err)
 		}
@@ -166,12 +160,8 @@ func debugSession(t *testing.T, program, script string, args ...string) string {
 	require.NoError(t, os.WriteFile(file, []byte("target remote "+address+"\n"+script), 0o600))
 	cmd := exec.CommandContext(ctx, program, "-nx", "-batch", "-ex", "set height 0", "-ex", "set confirm off", "-x", file, symbols)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("gdb: %v\n%s", err, out)
-	}
-	if c := <-code; c != exitOK {
-		t.Errorf("%v: exit code %d", args, c)
-	}
+	require.Need(t, err == nil, "gdb: %v\n%s", err, out)
+	require.Equal(t, <-code, exitOK, "%v: exit code", args)
 	return string(out)
 }
 
@@ -206,8 +196,6 @@ func TestDebuggedPointsMeasureTheSame(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, <-over)
-		if !reflect.DeepEqual(plain, debugged) {
-			t.Errorf("%s %s: under a debugger %+v, alone %+v", x.experiment, x.point, debugged, plain)
-		}
+		require.That(t, reflect.DeepEqual(plain, debugged), "%s %s: under a debugger %+v, alone %+v", x.experiment, x.point, debugged, plain)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results/history"
 )
 
@@ -14,7 +15,5 @@ func TestRevisionIsNoOption(t *testing.T) {
 			t.Errorf("revision %q: %+v", hash, got[0])
 		}
 	}
-	if exists("written") {
-		t.Error("git took a revision for an option")
-	}
+	require.That(t, !exists("written"), "git took a revision for an option")
 }

@@ -40,25 +40,17 @@ func TestInterruptKeepsWhatIsMeasured(t *testing.T) {
 	}
 	code := a.run([]string{"run", experiment, "overhead-pentium-m", "--out", out, "--workers", "1"})
 	stderr := said.String()
-	if code != exitFailed || !strings.Contains(stderr, "not measured: the run was interrupted") || strings.Contains(stderr, "pentium") {
-		t.Errorf("exit code %d\n%s", code, stderr)
-	}
-	if measured == 6 || !strings.Contains(stdout.String(), experiment+"-interrupted") {
-		t.Errorf("%d points were measured\n%s", measured, stdout.String())
-	}
+	require.That(t, code == exitFailed && strings.Contains(stderr, "not measured: the run was interrupted") && !strings.Contains(stderr, "pentium"), "exit code %d\n%s", code, stderr)
+	require.That(t, measured != 6 && strings.Contains(stdout.String(), experiment+"-interrupted"), "%d points were measured\n%s", measured, stdout.String())
 	csv, err := os.ReadFile(filepath.Join(out, experiment+"-interrupted", "results.csv"))
-	if err != nil || !strings.Contains(string(csv), ",k,") || !strings.Contains(string(csv), ",b,") || strings.Contains(string(csv), ",ro,") {
-		t.Errorf("results are %s, %v", csv, err)
-	}
+	require.That(t, err == nil && strings.Contains(string(csv), ",k,") && strings.Contains(string(csv), ",b,") && !strings.Contains(string(csv), ",ro,"), "results are %s, %v", csv, err)
 	if now, err := os.ReadFile(filepath.Join(out, experiment, "results.csv")); err != nil || !bytes.Equal(now, whole) {
 		t.Errorf("the results of before are %s, %v", now, err)
 	}
 	said.Reset()
 	var sides atomic.Int32
 	measured, a.measure = 0, func(p *schema.Point) (*kinds.Measurement, error) {
-		if sides.Add(1) > 1 {
-			t.Error("one worker measures two points at a time")
-		}
+		require.That(t, sides.Add(1) <= 1, "one worker measures two points at a time")
 		if measured++; measured == 2 {
 			interruptSelf(t, a.err, &said)
 		}
@@ -66,9 +58,7 @@ func TestInterruptKeepsWhatIsMeasured(t *testing.T) {
 		return fake(2000)(p)
 	}
 	code = a.run([]string{"check", experiment, "overhead-pentium-m", "--baselines", "../../results/baselines", "--workers", "1"})
-	if code != exitFailed || strings.Contains(said.String(), "pentium") {
-		t.Errorf("a check that is interrupted goes on: exit code %d\n%s", code, said.String())
-	}
+	require.That(t, code == exitFailed && !strings.Contains(said.String(), "pentium"), "a check that is interrupted goes on: exit code %d\n%s", code, said.String())
 }
 
 // interruptSelf sends an interrupt and waits until the program says that it has seen it.

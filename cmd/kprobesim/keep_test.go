@@ -87,9 +87,7 @@ func TestLoopingPoint(t *testing.T) {
 	}
 	args := []string{"run", experiment, "--out", out}
 	code, _, said := keptRun(t, loops, append(args, "--point-limit", "30ms")...)
-	if code != exitFailed || !strings.Contains(said, "point b: 30ms of host time is used up, the guest may loop for ever (raise --point-limit if it needs more): cpu 0: runs") {
-		t.Errorf("exit code %d\n%s", code, said)
-	}
+	require.That(t, code == exitFailed && strings.Contains(said, "point b: 30ms of host time is used up, the guest may loop for ever (raise --point-limit if it needs more): cpu 0: runs"), "exit code %d\n%s", code, said)
 	if runtime.GOOS != "windows" {
 		begun := time.Now()
 		once := sync.Once{}
@@ -125,9 +123,7 @@ func TestRunDir(t *testing.T) {
 	} {
 		dir := runDir("out", &schema.Plan{Name: "name", Overrides: sets})
 		base, ok := strings.CutPrefix(dir, "out"+string(filepath.Separator))
-		if !ok || strings.ContainsAny(base, `/\ "`) || len(base) > 120 || seen[dir] {
-			t.Errorf("%q: directory %q", sets, dir)
-		}
+		require.That(t, ok && !strings.ContainsAny(base, `/\ "`) && len(base) <= 120 && !seen[dir], "%q: directory %q", sets, dir)
 		seen[dir] = true
 	}
 }
@@ -193,23 +189,15 @@ func TestKilledRunsLoseNothing(t *testing.T) {
 		}
 		_, noted := os.Stat(filepath.Join(out, dir, "notes.txt"))
 		code, measured, said := keptRun(t, fake(1000), append(args, out)...)
-		if code != exitOK || measured > 6-len(unique(done)) {
-			t.Fatalf("trial %d: exit code %d, %d points measured behind %q\n%s", i, code, measured, done, said)
-		}
+		require.Need(t, code == exitOK && measured <= 6-len(unique(done)), "trial %d: exit code %d, %d points measured behind %q\n%s", i, code, measured, done, said)
 		got := readAll(t, filepath.Join(out, dir))
-		if noted == nil && got["notes.txt"] != "mine" {
-			t.Fatalf("trial %d: the notes are gone", i)
-		}
+		require.Need(t, noted != nil || got["notes.txt"] == "mine", "trial %d: the notes are gone", i)
 		delete(got, "notes.txt")
 		sameFiles(t, complete, got)
-		if t.Failed() {
-			t.Fatalf("trial %d, %v", i, signal)
-		}
+		require.Need(t, !t.Failed(), "trial %d, %v", i, signal)
 	}
 	t.Logf("runs ended so: %v", ended)
-	if ended[killed] == 0 || ended[interrupted] == 0 && !testing.Short() {
-		t.Errorf("runs ended so: %v; want some killed, and some interrupted", ended)
-	}
+	require.That(t, ended[killed] != 0 && (ended[interrupted] != 0 || testing.Short()), "runs ended so: %v; want some killed, and some interrupted", ended)
 }
 
 // How a run that was sent a signal may end.
@@ -244,9 +232,7 @@ func finished(t *testing.T, c *exec.Cmd) (points []string) {
 		t.Fatal(err)
 	}
 	text := c.Stderr.(*bytes.Buffer).String()
-	if strings.Contains(text, "internal error") || strings.Contains(text, "were not written") {
-		t.Fatalf("a run ended badly:\n%s", text)
-	}
+	require.Need(t, !strings.Contains(text, "internal error") && !strings.Contains(text, "were not written"), "a run ended badly:\n%s", text)
 	said := regexp.MustCompile(`: \d+ of \d+: (\S+) ok$`)
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 		if m := said.FindStringSubmatch(lines.Text()); m != nil {
@@ -292,9 +278,7 @@ func TestNoRoomForResults(t *testing.T) {
 		}
 		return fake(1000)(p)
 	}, args...)
-	if code != exitFailed || !strings.Contains(said, fmt.Sprintf("results of %s were not written", experiment)) {
-		t.Errorf("exit code %d\n%s", code, said)
-	}
+	require.That(t, code == exitFailed && strings.Contains(said, fmt.Sprintf("results of %s were not written", experiment)), "exit code %d\n%s", code, said)
 	require.NoError(t, os.Remove(filepath.Join(out, experiment)))
 	if code, n, said := keptRun(t, fake(1000), args...); code != exitOK || n != 0 {
 		t.Errorf("exit code %d, %d points measured\n%s", code, n, said)

@@ -38,9 +38,7 @@ func TestMeasureAgrees(t *testing.T) {
 			m, err := distro.RunTimed(c, measured.Begin)
 			require.NoError(t, err)
 			table, err := measured.Read(m.Console())
-			if err != nil {
-				t.Fatalf("%v; the console:\n%s", err, m.Console())
-			}
+			require.Need(t, err == nil, "%v; the console:\n%s", err, m.Console())
 			checkKinds(t, table)
 			own.compare(t, table, repeats+1)
 		})
@@ -55,9 +53,7 @@ func checkKinds(t *testing.T, table *measured.Table) {
 		n[r.Kind]++
 	}
 	for _, kind := range []string{"f", "e", "k", "o", "rf", "re", "rk", "ro"} {
-		if n[kind] != 10 {
-			t.Errorf("%d rows of %s, want 10", n[kind], kind)
-		}
+		require.That(t, n[kind] == 10, "%d rows of %s, want 10", n[kind], kind)
 	}
 	if want := []string{"b hit as k", "rb hit as k"}; !slices.Equal(table.Absent, want) {
 		t.Errorf("not there: %q, want %q", table.Absent, want)
@@ -124,9 +120,7 @@ func (a *account) compare(t *testing.T, table *measured.Table, runs int) {
 	t.Helper()
 	rest := a.loops[runs:] // behind the clock's
 	next := func() (l []timedLoop) {
-		if len(rest) < runs {
-			t.Fatal("the module has rows of loops that the simulator has not seen")
-		}
+		require.Need(t, len(rest) >= runs, "the module has rows of loops that the simulator has not seen")
 		l, rest = rest[1:runs], rest[runs:]
 		slices.SortFunc(l, func(x, y timedLoop) int { return int(x.took - y.took) })
 		return l
@@ -142,9 +136,7 @@ func (a *account) compare(t *testing.T, table *measured.Table, runs int) {
 		mid := (len(base) - 1) / 2
 		compareRow(t, r, &base[mid], &with[mid])
 	}
-	if len(rest) != runs {
-		t.Errorf("%d loops are left, want the %d of the clock", len(rest), runs)
-	}
+	require.That(t, len(rest) == runs, "%d loops are left, want the %d of the clock", len(rest), runs)
 }
 
 // exceptionsOf is how many exceptions a hit has at its entry. Nothing that a return probe does behind that takes one.
@@ -164,12 +156,8 @@ func compareRow(t *testing.T, r *measured.Row, base, with *timedLoop) {
 	if returns || entry == "f" {
 		places = 1 // all at the start
 	}
-	if arrivals != r.Calls*places || r.Hits != r.Calls*int64(r.Probes) || with.exceptions != arrivals*exceptionsOf(entry) {
-		t.Errorf("%s with %d: %d arrivals, %d exceptions and %d hits in %d calls", r.Kind, r.Probes, arrivals, with.exceptions, r.Hits, r.Calls)
-	}
+	require.That(t, arrivals == r.Calls*places && r.Hits == r.Calls*int64(r.Probes) && with.exceptions == arrivals*exceptionsOf(entry), "%s with %d: %d arrivals, %d exceptions and %d hits in %d calls", r.Kind, r.Probes, arrivals, with.exceptions, r.Hits, r.Calls)
 	said := float64(r.With.Median-r.Base.Median) / float64(r.Hits)
 	want := float64(with.took-base.took) / float64(clock.PerCycle) / float64(r.Hits)
-	if math.Abs(said-want) > 0.03*want {
-		t.Errorf("%s with %d, handler %s: the module says %.1f cycles a hit, the simulator %.1f", r.Kind, r.Probes, r.Handler, said, want)
-	}
+	require.That(t, !(math.Abs(said-want) > 0.03*want), "%s with %d, handler %s: the module says %.1f cycles a hit, the simulator %.1f", r.Kind, r.Probes, r.Handler, said, want)
 }

@@ -44,9 +44,7 @@ func TestMeasureRead(t *testing.T) {
 	mine, other := filepath.Join(dir, "mine"), filepath.Join(dir, "other")
 	code, stdout, stderr := command(nil, "measure", "--read", measuredLog, "-o", mine, "--machine", "./xeon.toml")
 	for _, want := range []string{"xeon, measured", "k      1       empty", "not there: b hit as k", "mitigations: pti retpoline", "results are in"} {
-		if code != exitOK || !strings.Contains(stdout, want) {
-			t.Fatalf("exit code %d without %q: %s%s", code, want, stdout, stderr)
-		}
+		require.Need(t, code == exitOK && strings.Contains(stdout, want), "exit code %d without %q: %s%s", code, want, stdout, stderr)
 	}
 	log := strings.ReplaceAll(string(require.Must(os.ReadFile(filepath.Join(mine, "console.txt")))(t)), "\n", "\r\n")
 	again := filepath.Join(dir, "again.log")
@@ -58,9 +56,7 @@ func TestMeasureRead(t *testing.T) {
 		t.Errorf("diff: exit code %d: %s%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = command(nil, "table", mine, other)
-	if code != exitOK || !strings.Contains(stdout, "mine beside other") || !strings.Contains(stdout, "+0.0") && !strings.Contains(stdout, " 0.0") {
-		t.Errorf("table: exit code %d: %s%s", code, stdout, stderr)
-	}
+	require.That(t, code == exitOK && strings.Contains(stdout, "mine beside other") && (strings.Contains(stdout, "+0.0") || strings.Contains(stdout, " 0.0")), "table: exit code %d: %s%s", code, stdout, stderr)
 	if code, stdout, stderr := command(nil, "table", mine, "--format", "csv"); code != exitOK || !strings.Contains(stdout, "k,1,empty,") {
 		t.Errorf("a table of one: exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -103,9 +99,7 @@ func TestMeasureRefuses(t *testing.T) {
 		if code, _, stderr := command(nil, args...); code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%v: exit code %d: %s, want %q", args, code, stderr, want)
 		}
-		if exists(out) {
-			t.Errorf("%v has left results", args)
-		}
+		require.That(t, !exists(out), "%v has left results", args)
 	}
 }
 
@@ -114,9 +108,7 @@ func TestHardware(t *testing.T) {
 	dir := t.TempDir()
 	device, processor := filepath.Join(dir, "kvm"), filepath.Join(dir, "cpuinfo")
 	h := hardware{device, processor}
-	if err := h.check(); err == nil || !strings.Contains(err.Error(), "--kvm needs a host") {
-		t.Errorf("without the device: %v", err)
-	}
+	require.Error(t, h.check(), "--kvm needs a host", "without the device")
 	require.NoError(t, os.WriteFile(device, nil, 0o644))
 	for flags, ok := range map[string]bool{"fpu vmx sse": true, "fpu svm": true, "fpu hypervisor vmxed": false} {
 		require.NoError(t, os.WriteFile(processor, []byte("processor\t: 0\nvmx flags\t: vmx svm\nflags\t\t: "+flags+"\n"), 0o644))
@@ -138,13 +130,9 @@ func TestUntilEnd(t *testing.T) {
 		w := &untilEnd{done: func() { done++ }}
 		for i := range text {
 			require.Must(w.Write([]byte(text[i : i+1])))(t)
-			if done > 0 && i < len(text)-1 {
-				t.Fatalf("%q ends at byte %d", text, i)
-			}
+			require.Need(t, done <= 0 || i >= len(text)-1, "%q ends at byte %d", text, i)
 		}
-		if done != 1 || w.ended != whole {
-			t.Errorf("%q: ended %d times, whole %v", text, done, w.ended)
-		}
+		require.That(t, done == 1 && w.ended == whole, "%q: ended %d times, whole %v", text, done, w.ended)
 	}
 }
 
@@ -178,21 +166,15 @@ func TestMeasureSimulated(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "simulated")
 	code, stdout, stderr := command(nil, "measure", "--kernel", files[0], "--params", "calls=5 repeats=1", "-o", dir)
-	if code != exitOK || !strings.Contains(stdout, "xeon-e5410, simulated") || strings.Contains(stdout, "published") {
-		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	require.Need(t, code == exitOK && strings.Contains(stdout, "xeon-e5410, simulated") && !strings.Contains(stdout, "published"), "exit code %d: %s%s", code, stdout, stderr)
 	code, stdout, stderr = command(nil, "measure", "--kernel", files[0], "--params", "calls=0", "-o", dir)
-	if code != exitFailed || !strings.Contains(stderr, "did not insert the module") || !strings.Contains(stderr, "calls are 1 to 10000") {
-		t.Errorf("parameters that the module refuses: exit code %d: %s%s", code, stdout, stderr)
-	}
+	require.That(t, code == exitFailed && strings.Contains(stderr, "did not insert the module") && strings.Contains(stderr, "calls are 1 to 10000"), "parameters that the module refuses: exit code %d: %s%s", code, stdout, stderr)
 }
 
 // TestModuleOfMeasure wants a message where the module cannot be built.
 func TestModuleOfMeasure(t *testing.T) {
 	o := &measureOptions{kernel: filepath.Join(t.TempDir(), "vmlinuz")}
-	if _, err := o.built("9.9.9-none"); err == nil || !strings.Contains(err.Error(), "no headers of the kernel 9.9.9-none") {
-		t.Errorf("no headers: %v", err)
-	}
+	require.Error(t, require.Err(o.built("9.9.9-none")), "no headers of the kernel 9.9.9-none", "no headers")
 	if files := require.Must(distro.ModuleFiles("nothing"))(t); len(files) != 1 {
 		t.Errorf("a module that there is none of has %d files", len(files))
 	}

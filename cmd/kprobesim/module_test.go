@@ -22,9 +22,7 @@ func TestModuleOfReadme(t *testing.T) {
 	text := require.Must(os.ReadFile("../../README.md"))(t)
 	_, rest, _ := strings.Cut(string(text), "(docs/modules.md)).\n\n```\n")
 	lines, _, found := strings.Cut(rest, "\n```")
-	if !found {
-		t.Fatal("README.md has no block of commands behind its link to docs/modules.md")
-	}
+	require.Need(t, found, "README.md has no block of commands behind its link to docs/modules.md")
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "workloads", "modules"), os.DirFS("../../workloads/modules")))
 	t.Chdir(dir)
@@ -34,9 +32,7 @@ func TestModuleOfReadme(t *testing.T) {
 			said = typed(t, strings.Fields(part))
 		}
 	}
-	if !strings.Contains(said, "kernel_clone  ") {
-		t.Errorf("%s\nshows no cost of the probe at kernel_clone", said)
-	}
+	require.That(t, strings.Contains(said, "kernel_clone  "), "%s\nshows no cost of the probe at kernel_clone", said)
 }
 
 // typed runs a command as a shell does: this program, or another one.
@@ -45,15 +41,11 @@ func typed(t *testing.T, words []string) string {
 	own := []string{"go", "run", "./cmd/kprobesim"}
 	if len(words) > len(own) && slices.Equal(words[:len(own)], own) {
 		code, stdout, stderr := command(nil, words[len(own):]...)
-		if code != exitOK {
-			t.Fatalf("%s: exit code %d\n%s%s", words, code, stdout, stderr)
-		}
+		require.Need(t, code == exitOK, "%s: exit code %d\n%s%s", words, code, stdout, stderr)
 		return stdout
 	}
 	out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", words, err, out)
-	}
+	require.Need(t, err == nil, "%s: %v\n%s", words, err, out)
 	return string(out)
 }
 
@@ -84,9 +76,7 @@ func TestModulesOfOthers(t *testing.T) {
 				}
 				code, stdout, stderr := command(nil, args...)
 				for _, want := range says {
-					if code != exitOK || !strings.Contains(stdout, want) {
-						t.Errorf("%s: exit code %d, want %q\n%s%s", name, code, want, stdout, stderr)
-					}
+					require.That(t, code == exitOK && strings.Contains(stdout, want), "%s: exit code %d, want %q\n%s%s", name, code, want, stdout, stderr)
 				}
 			}
 		})

@@ -21,9 +21,7 @@ func defaultModel(t *testing.T) string {
 	model := ""
 	for _, r := range publishedRows() {
 		m := require.Must(planning.NewLoader().Machine(r.machine, "", nil))(t)
-		if model != "" && m.CPU.Model != model {
-			t.Fatalf("%s has model %s, others %s: the headline names one", r.machine, m.CPU.Model, model)
-		}
+		require.Need(t, model == "" || m.CPU.Model == model, "%s has model %s, others %s: the headline names one", r.machine, m.CPU.Model, model)
 		model = m.CPU.Model
 	}
 	return model

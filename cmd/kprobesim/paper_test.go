@@ -73,13 +73,9 @@ func changed(t *testing.T, s *results.Set, probe, metric, to string) *results.Se
 func TestPaperFollowsTheResults(t *testing.T) {
 	alone(t)
 	files, err := paper.Make(paperInput(t, nil))
-	if err != nil {
-		t.Fatalf("the paper of the committed results: %v", err)
-	}
+	require.Need(t, err == nil, "the paper of the committed results: %v", err)
 	tex := string(files[paper.TexName])
-	if strings.Contains(tex, "<<") || strings.Contains(tex, "%!") || !strings.Contains(tex, `\includegraphics{scaling-scaling.pdf}`) || len(files["scaling-scaling.pdf"]) == 0 {
-		t.Errorf("the paper begins with %.300s", tex)
-	}
+	require.That(t, !strings.Contains(tex, "<<") && !strings.Contains(tex, "%!") && strings.Contains(tex, `\includegraphics{scaling-scaling.pdf}`) && len(files["scaling-scaling.pdf"]) != 0, "the paper begins with %.300s", tex)
 	set := func(to string) paper.Input {
 		return paperInput(t, func(name string, s *results.Set) *results.Set {
 			if name == experiment {
@@ -89,15 +85,11 @@ func TestPaperFollowsTheResults(t *testing.T) {
 		})
 	}
 	files, err = paper.Make(set("99"))
-	if err != nil || !strings.Contains(string(files[paper.TexName]), "and 99 with an optimized one.") {
-		t.Errorf("99 cycles of an optimized hit are not in the text: %v", err)
-	}
+	require.That(t, err == nil && strings.Contains(string(files[paper.TexName]), "and 99 with an optimized one."), "99 cycles of an optimized hit are not in the text: %v", err)
 	_, err = paper.Make(set("1200"))
 	const want = `no longer true: "On a Xeon E5410 a hit takes 2310 cycles with a single step, 1003 with a boosted probe and 1200 with an optimized one.": 1200 (o of ` +
 		experiment + `, cycles_per_hit) is not below 10`
-	if err == nil || !strings.Contains(err.Error(), want) || !regexp.MustCompile(`paper\.tex:[1-9][0-9]*: `).MatchString(err.Error()) {
-		t.Errorf("an optimized hit that is dearer than a boosted one: %v\nwant %s", err, want)
-	}
+	require.That(t, err != nil && strings.Contains(err.Error(), want) && regexp.MustCompile(`paper\.tex:[1-9][0-9]*: `).MatchString(err.Error()), "an optimized hit that is dearer than a boosted one: %v\nwant %s", err, want)
 	races := paperInput(t, nil)
 	races.Searches = found(paper.Search{Scenario: "optimize", Variant: "one", Schedules: 20, Violations: 3})
 	if _, err = paper.Make(races); err == nil || !strings.Contains(err.Error(), "no change of running code went wrong") {
@@ -115,9 +107,7 @@ func TestPaperTables(t *testing.T) {
 `
 	in.Name = "tables.tex"
 	files, err := paper.Make(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	require.Lines(t, filepath.Join("testdata", "paper_tables.txt"), string(files[paper.TexName]), *update)
 }
 
@@ -138,14 +128,10 @@ func TestPaperSearches(t *testing.T) {
 	})
 	for _, of := range []map[string]int{variants, mutants} {
 		for name, n := range of {
-			if n != 1 {
-				t.Errorf("%s is searched %d times", name, n)
-			}
+			require.That(t, n == 1, "%s is searched %d times", name, n)
 		}
 	}
-	if err != nil || len(all) != len(variants)+len(mutants) || len(mutants) < 5 || len(variants) < 5 || all[len(all)-1].Schedules != 5 {
-		t.Errorf("%d searches of %d variants and %d mistakes, %v", len(all), len(variants), len(mutants), err)
-	}
+	require.That(t, err == nil && len(all) == len(variants)+len(mutants) && len(mutants) >= 5 && len(variants) >= 5 && all[len(all)-1].Schedules == 5, "%d searches of %d variants and %d mistakes, %v", len(all), len(variants), len(mutants), err)
 	bad := errors.New("no machine")
 	if _, err := a.searches(7, func(*races.Scenario, *races.Variant, races.Options) (races.Tally, error) { return races.Tally{}, bad }); !errors.Is(err, bad) {
 		t.Errorf("%v, want %v", err, bad)
@@ -161,9 +147,7 @@ func TestPaperHasNoTypedNumbers(t *testing.T) {
 		t.Errorf("typed numbers in paper/%s: %q", paper.TexName, left)
 	}
 	for _, text := range []string{"takes 12 cycles", `<<claim $v "takes %s of 40 cycles">>`, "as in v2.5", "on four CPUs"} {
-		if typedNumbers(text) == nil {
-			t.Errorf("%q has no typed number", text)
-		}
+		require.That(t, typedNumbers(text) != nil, "%q has no typed number", text)
 	}
 }
 
@@ -237,9 +221,7 @@ func TestTableFormats(t *testing.T) {
 		"latex": "\\begin{tabular}", "markdown": "| probe | cycles per hit |", "csv": "probe,cycles per hit,",
 	} {
 		code, out, said := command(fake(1000), "table", experiment, "--format", format)
-		if code != exitOK || !strings.Contains(out, want) {
-			t.Errorf("%s: exit code %d\n%s%s", format, code, out, said)
-		}
+		require.That(t, code == exitOK && strings.Contains(out, want), "%s: exit code %d\n%s%s", format, code, out, said)
 	}
 	if code, _, said := command(nil, "table", experiment, "--format", "html"); code != exitUsage || !strings.Contains(said, "known are text, latex") {
 		t.Errorf("a form that there is not: exit code %d\n%s", code, said)

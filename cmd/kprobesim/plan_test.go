@@ -34,9 +34,7 @@ func TestPredictedTime(t *testing.T) {
 				met = ratio > 1/1.5 && ratio < 1.5 && again > 0.5 && again < 1.1
 			}
 		}
-		if !met {
-			t.Errorf("%s: in none of %d tries on a host of one speed was it predicted to a factor of 1.5", name, counted)
-		}
+		require.That(t, met, "%s: in none of %d tries on a host of one speed was it predicted to a factor of 1.5", name, counted)
 	}
 }
 

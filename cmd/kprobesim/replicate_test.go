@@ -17,9 +17,7 @@ func TestReplicateAlone(t *testing.T) {
 	must := func(args ...string) string {
 		t.Helper()
 		code, stdout, stderr := command(nil, append(args, "--set", "workload.hits=20")...)
-		if code != exitOK {
-			t.Fatalf("%v: exit code %d\n%s", args, code, stderr)
-		}
+		require.Need(t, code == exitOK, "%v: exit code %d\n%s", args, code, stderr)
 		return stdout
 	}
 	file := func(path ...string) []byte {
@@ -42,9 +40,7 @@ func TestReplicateAlone(t *testing.T) {
 			t.Errorf("the second replicate alone gives %s, which it does not among two", row)
 		}
 	}
-	if rows < 10 {
-		t.Errorf("%d rows of the replicate alone", rows)
-	}
+	require.That(t, rows >= 10, "%d rows of the replicate alone", rows)
 	if among, alone := must("trace", name, "--set", "replicates=2", "--point", "j/replicate=1"), must("trace", name, "--replicate", "1", "--point", "j"); among != alone {
 		t.Error("the trace of a replicate alone differs from that among others")
 	}
@@ -53,7 +49,5 @@ func TestReplicateAlone(t *testing.T) {
 		return file(out)
 	}
 	among, alone := drawn("among", "--set", "replicates=2", "--point", "j/replicate=1"), drawn("alone.trace", "--replicate", "1", "--point", "j")
-	if !bytes.Equal(among, alone) {
-		t.Error("the timeline of a replicate alone differs from that among others")
-	}
+	require.That(t, bytes.Equal(among, alone), "the timeline of a replicate alone differs from that among others")
 }

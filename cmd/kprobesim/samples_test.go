@@ -47,9 +47,7 @@ func runModule(t *testing.T, file, image string, args ...string) string {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
 	code, stdout, stderr := command(nil, append([]string{"module", "run", file, "--image", image, "--hits", "5", "--console", log}, args...)...)
-	if code != exitOK {
-		t.Errorf("%s on %s: exit code %d\n%s%s", file, image, code, stdout, stderr)
-	}
+	require.That(t, code == exitOK, "%s on %s: exit code %d\n%s%s", file, image, code, stdout, stderr)
 	said, _ := os.ReadFile(log)
 	return string(said)
 }
@@ -58,9 +56,7 @@ func runModule(t *testing.T, file, image string, args ...string) string {
 func wantLines(t *testing.T, said string, want ...string) {
 	t.Helper()
 	for _, w := range want {
-		if !strings.Contains("\n"+said, "\n"+w) {
-			t.Errorf("no line %q:\n%s", w, said)
-		}
+		require.That(t, strings.Contains("\n"+said, "\n"+w), "no line %q:\n%s", w, said)
 	}
 }
 

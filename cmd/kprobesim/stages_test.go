@@ -73,9 +73,7 @@ func tracedHit(t *testing.T, experiment, point, image string) (lines []traceLine
 		args = append(args, "--set", s)
 	}
 	code, stdout, stderr := command(nil, args...)
-	if code != exitOK {
-		t.Fatalf("%s, %s of %s: exit code %d: %s", image, point, experiment, code, stderr)
-	}
+	require.Need(t, code == exitOK, "%s, %s of %s: exit code %d: %s", image, point, experiment, code, stderr)
 	for line := range strings.Lines(stdout) {
 		m := lineForm.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
@@ -395,15 +393,9 @@ func (s *pathStage) hold(t *testing.T, n *stageCount) {
 	counted := func(name string) bool {
 		return name != "pushf" && name != "popf" && (name != "cli" || strings.Contains(s.special, "cli"))
 	}
-	if got := n.list(dialectOf(s.image).special, counted); got != s.special {
-		t.Errorf("%s, %s of %s: %q, want %q", s.image, s.stage, s.point, got, s.special)
-	}
-	if n.locked != s.locked {
-		t.Errorf("%s, %s of %s: %d locked instructions, want %d", s.image, s.stage, s.point, n.locked, s.locked)
-	}
-	if n.depth != s.depth && s.depth != 0 {
-		t.Errorf("%s, %s of %s: calls go %d deep, want %d", s.image, s.stage, s.point, n.depth, s.depth)
-	}
+	require.Equal(t, n.list(dialectOf(s.image).special, counted), s.special, "%s, %s of %s", s.image, s.stage, s.point)
+	require.That(t, n.locked == s.locked, "%s, %s of %s: %d locked instructions, want %d", s.image, s.stage, s.point, n.locked, s.locked)
+	require.That(t, n.depth == s.depth || s.depth == 0, "%s, %s of %s: calls go %d deep, want %d", s.image, s.stage, s.point, n.depth, s.depth)
 	if near := 0.3 * float64(s.model); s.stage != atEntry && s.stage != atReturn && s.model != 0 &&
 		(float64(n.c) < float64(s.model)-near || float64(n.c) > float64(s.model)+near) {
 		t.Errorf("%s, %s of %s: %d instructions of C, the model has %d", s.image, s.stage, s.point, n.c, s.model)
@@ -422,9 +414,7 @@ func stagesTable(t *testing.T) string {
 	}
 	for _, s := range pathStages(t) {
 		lines := stageOf(tracedHit(t, s.experiment, s.point, s.image), s.stage)
-		if len(lines) == 0 {
-			t.Errorf("%s: a hit of %s has no stage %q", s.image, s.point, s.stage)
-		}
+		require.That(t, len(lines) != 0, "%s: a hit of %s has no stage %q", s.image, s.point, s.stage)
 		n := countStage(lines)
 		s.hold(t, &n)
 		out += fmt.Sprintf("%s,%s,%q,%d,%s,%d,%s,%d,%s,%d,%d,%d,%q\n", s.image, s.point, s.stage, n.c,

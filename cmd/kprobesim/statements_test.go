@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -99,11 +100,7 @@ func micros(set *results.Set, year string) (us, published map[string]float64) {
 func TestStatements(t *testing.T) {
 	k, more := statements()[0], statements()[1]
 	for v, want := range map[float64]bool{0.49: true, 0.44: false, 1.04: true, 1.06: false} {
-		if k.holds(v) != want {
-			t.Errorf("%v us is in %s: %v", v, k.span, !want)
-		}
+		require.That(t, k.holds(v) == want, "%v us is in %s: %v", v, k.span, !want)
 	}
-	if more.holds(more.value(1.45, 1)) || !more.holds(more.value(1.754, 1)) || more.holds(more.value(1.76, 1)) {
-		t.Error("ranges of per cent")
-	}
+	require.That(t, !more.holds(more.value(1.45, 1)) && more.holds(more.value(1.754, 1)) && !more.holds(more.value(1.76, 1)), "ranges of per cent")
 }

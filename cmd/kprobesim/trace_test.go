@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestTraceShowsEveryStep holds the way of a warm hit of every kind and kernel: exceptions, the functions in the order in
@@ -67,7 +69,5 @@ func TestTraceHit(t *testing.T) {
 	_, warm, _ := command(nil, "trace", experiment, "--point", "k")
 	_, cold, _ := command(nil, "trace", experiment, "--point", "k", "--cold")
 	_, third, _ := command(nil, "trace", experiment, "--point", "k", "--hit", "3")
-	if warm == cold || warm == "" || cold == third || !strings.Contains(cold, "icache") {
-		t.Error("the cold hit does not differ from the warm one")
-	}
+	require.That(t, warm != cold && warm != "" && cold != third && strings.Contains(cold, "icache"), "the cold hit does not differ from the warm one")
 }

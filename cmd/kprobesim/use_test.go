@@ -27,17 +27,13 @@ import (
 // TestVersion says what a report of a defect needs.
 func TestVersion(t *testing.T) {
 	code, stdout, _ := command(nil, "--version")
-	if code != exitOK || !strings.HasPrefix(stdout, "kprobesim ") || !strings.Contains(stdout, runtime.Version()) || !strings.Contains(stdout, "revision ") {
-		t.Errorf("exit code %d, %q", code, stdout)
-	}
+	require.That(t, code == exitOK && strings.HasPrefix(stdout, "kprobesim ") && strings.Contains(stdout, runtime.Version()) && strings.Contains(stdout, "revision "), "exit code %d, %q", code, stdout)
 	for want, got := range map[string]string{
 		"v1.2.0, revision abc, go1.30":     versionOf("v1.2.0", outdir.Program{Revision: "abc"}, "go1.30"),
 		"(devel), revision abc with chang": versionOf("", outdir.Program{Revision: "abc", Modified: true}, "go1.30"),
 		"(devel), revision unknown":        versionOf("(devel)", outdir.Program{}, "go1.30"),
 	} {
-		if !strings.HasPrefix(got, want) {
-			t.Errorf("%q, want %q", got, want)
-		}
+		require.That(t, strings.HasPrefix(got, want), "%q, want %q", got, want)
 	}
 }
 
@@ -66,9 +62,7 @@ func TestCompletedKeys(t *testing.T) {
 			t.Errorf("%s=%s: exit code %d\n%s", key, now, code, stderr)
 		}
 	}
-	if n < 100 {
-		t.Errorf("%d keys", n)
-	}
+	require.That(t, n >= 100, "%d keys", n)
 }
 
 // TestManualPages writes a page for each command, the same each time, and has man read them where there is one.
@@ -83,13 +77,9 @@ func TestManualPages(t *testing.T) {
 	sameFiles(t, pages, readAll(t, filepath.Join(dir, "b")))
 	var out, errOut bytes.Buffer
 	for _, c := range newApp(&out, &errOut).root().Commands() {
-		if c.IsAvailableCommand() && !strings.Contains(pages["kprobesim-"+c.Name()+".1"], ".SH OPTIONS") {
-			t.Errorf("no page of %s, or none with its options", c.Name())
-		}
+		require.That(t, !c.IsAvailableCommand() || strings.Contains(pages["kprobesim-"+c.Name()+".1"], ".SH OPTIONS"), "no page of %s, or none with its options", c.Name())
 	}
-	if len(pages) < 15 {
-		t.Errorf("%d pages", len(pages))
-	}
+	require.That(t, len(pages) >= 15, "%d pages", len(pages))
 	man := hosttools.Need(t, "mandoc", "mandoc", "reading the manual pages")
 	if msg, err := exec.Command(man, "-T", "lint", "-W", "error", filepath.Join(dir, "a", "kprobesim-run.1")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, msg)
@@ -100,12 +90,8 @@ func TestManualPages(t *testing.T) {
 func TestNoCommandsToTheTerminal(t *testing.T) {
 	var out bytes.Buffer
 	a := newApp(&out, &out)
-	if n, err := a.out.Write([]byte("a\x1b[2J\r\tb\nä\xff")); n != 12 || err != nil {
-		t.Errorf("wrote %d, %v", n, err)
-	}
-	if out.String() != "a\\x1b[2J\\x0d\tb\nä\\xff" {
-		t.Errorf("printed %q", out.String())
-	}
+	require.Got(a.out.Write([]byte("a\x1b[2J\r\tb\nä\xff")))(t, 12, "wrote")
+	require.Equal(t, out.String(), "a\\x1b[2J\\x0d\tb\nä\\xff", "printed")
 }
 
 // TestSignsOfLife has a point that takes long: it is named with the time that it has taken, and the time that is left
@@ -120,9 +106,7 @@ func TestSignsOfLife(t *testing.T) {
 	p.begun(a)
 	now = now.Add(14 * time.Second)
 	p.alive()
-	if said.Len() > 0 {
-		t.Errorf("said %q too early", said.String())
-	}
+	require.That(t, said.Len() <= 0, "said %q too early", said.String())
 	now = now.Add(2 * time.Second)
 	p.alive()
 	p.alive()
@@ -135,9 +119,7 @@ func TestSignsOfLife(t *testing.T) {
 	now = now.Add(15 * time.Second)
 	p.alive()
 	want := "slow: 0 of 5 points, measuring a for 16s\nslow: 1 of 5: a ok\nslow: 1 of 5 points, measuring b for 15s, about 1m5s left\nslow: measuring b for 30s\n"
-	if said.String() != want {
-		t.Errorf("said\n%swant\n%s", said.String(), want)
-	}
+	require.Equal(t, said.String(), want, "said\n")
 	said.Reset()
 	p.forecast = forecastOf(nil, &schema.Plan{Points: []schema.Point{*a, *b}}, &schema.Plan{Points: []schema.Point{*a}})
 	p.running, p.total = map[*schema.Point]time.Time{}, 2
@@ -167,9 +149,7 @@ func TestSparse(t *testing.T) {
 	for _, n := range []int{3, 4, 5, 8, 10, 13, 15, 18, 20, 23, 25} {
 		want += fmt.Sprintf("many: %d of 25: a %s\n", n, map[bool]string{true: "failed", false: "ok"}[n == 4])
 	}
-	if said.String() != want {
-		t.Errorf("said\n%swant\n%s", said.String(), want)
-	}
+	require.Equal(t, said.String(), want, "said\n")
 }
 
 // TestPrintHost prints the numbers that differ, and counts the others.
@@ -179,9 +159,7 @@ func TestPrintHost(t *testing.T) {
 	newApp(&out, &out).printHost(d, "xeon-e5410")
 	want := []string{"xeon-e5410 this host", "window 96 512 alu: 2.50 cycles", "1 numbers differ, 1 loops agree", "open: ports"}
 	for i, line := range slices.Collect(strings.Lines(out.String())) {
-		if i >= len(want) || strings.Join(strings.Fields(line), " ") != want[i] {
-			t.Errorf("line %d: %q", i, line)
-		}
+		require.That(t, i < len(want) && strings.Join(strings.Fields(line), " ") == want[i], "line %d: %q", i, line)
 	}
 	if a := newApp(&out, &out); require.Must(a.family(nil, "", "xeon-e5410"))(t).Get("isa") == nil {
 		t.Error("the description to compare with is no base")
@@ -195,9 +173,7 @@ func TestPrintHost(t *testing.T) {
 		{"", "", "family ()", silent{}},
 		{"", "", "it is gone", silent{err: errors.New("it is gone")}},
 	} {
-		if _, err := newApp(&out, &out).family(x.host, x.base, x.compare); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("base %s: %v, want %q", x.base, err, x.want)
-		}
+		require.Error(t, require.Err(newApp(&out, &out).family(x.host, x.base, x.compare)), x.want, "base %s", x.base)
 	}
 }
 
@@ -227,9 +203,7 @@ func TestPrintOwn(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		err := newApp(&out, &out).printOwn(&explainOptions{all: x.all}, slices.Clone(verdicts), x.answers)
-		if !strings.Contains(out.String(), x.want) || strings.Contains(out.String(), x.not) || (err != nil) != x.fails {
-			t.Errorf("all %t, %v: %v, want %q and not %q:\n%s", x.all, x.answers, err, x.want, x.not, out.String())
-		}
+		require.That(t, strings.Contains(out.String(), x.want) && !strings.Contains(out.String(), x.not) && (err != nil) == x.fails, "all %t, %v: %v, want %q and not %q:\n%s", x.all, x.answers, err, x.want, x.not, out.String())
 	}
 }
 
@@ -249,9 +223,7 @@ func TestLimits(t *testing.T) {
 		"run": pointLimit, "calibrate": pointLimit, "sensitivity": pointLimit,
 	} {
 		c, _, err := newApp(io.Discard, io.Discard).root().Find(strings.Fields(name))
-		if err != nil || c.Flags().Lookup(flag) == nil {
-			t.Errorf("%s has no --%s: %v", name, flag, err)
-		}
+		require.That(t, err == nil && c.Flags().Lookup(flag) != nil, "%s has no --%s: %v", name, flag, err)
 	}
 }
 
@@ -268,9 +240,7 @@ func TestRoundTime(t *testing.T) {
 		11*time.Minute + 40*time.Second: "12m0s", 83600 * time.Millisecond: "1m24s", 5430 * time.Millisecond: "5.4s",
 		765432 * time.Microsecond: "770ms", 45678 * time.Microsecond: "46ms",
 	} {
-		if got := roundTime(d).String(); got != want {
-			t.Errorf("%s: %s, want %s", d, got, want)
-		}
+		require.Equal(t, roundTime(d).String(), want, "%s", d)
 	}
 }
 
@@ -332,9 +302,7 @@ func TestPlanningTells(t *testing.T) {
 	}
 	tell("slow", 40, 40)
 	want := "slow: planning, 2 of 40 combinations of the sweep\nslow: planning, 32 of 40 combinations of the sweep\n"
-	if said.String() != want {
-		t.Errorf("said\n%swant\n%s", said.String(), want)
-	}
+	require.Equal(t, said.String(), want, "said\n")
 }
 
 // outcome is that of a point that ended well.

@@ -10,6 +10,7 @@ import (
 	"kprobesim/internal/host"
 	"kprobesim/internal/hostcode"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // forbidden is the variable that makes TestHostThatForbidsCode the process in which the host forbids it.
@@ -20,12 +21,8 @@ func checksPlain(t *testing.T, option ...string) {
 	t.Helper()
 	args := append([]string{"check", "overhead-pentium-m", "--baselines", filepath.Join("..", "..", "results", "baselines")}, option...)
 	code, stdout, stderr := command(kinds.Measure, args...)
-	if code != exitOK {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
-	if hostcode.NewRoom(1) != nil {
-		t.Error("there is room for code of the host")
-	}
+	require.That(t, code == exitOK, "exit code %d\n%s%s", code, stdout, stderr)
+	require.That(t, hostcode.NewRoom(1) == nil, "there is room for code of the host")
 }
 
 // TestNoHostCode gives the option: the figures are the same.

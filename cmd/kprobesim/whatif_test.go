@@ -23,9 +23,7 @@ func TestWhatIf(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &a); err != nil || code != exitRegression || !strings.Contains(stderr, "the limit is 0.001 %") {
 		t.Fatalf("exit code %d, %v\n%s\n%s", code, err, stdout, stderr)
 	}
-	if len(a.Ways) != 2 || a.Ways[0].Way != "kprobe, by ftrace" || a.Ways[1].Way != "fentry" || a.Ways[0].Cycles <= a.Ways[1].Cycles || a.Ways[1].Cycles < 100 || a.Place != "vfs_write+0x0" {
-		t.Errorf("%+v", a)
-	}
+	require.That(t, len(a.Ways) == 2 && a.Ways[0].Way == "kprobe, by ftrace" && a.Ways[1].Way == "fentry" && !(a.Ways[0].Cycles <= a.Ways[1].Cycles) && !(a.Ways[1].Cycles < 100) && a.Place == "vfs_write+0x0", "%+v", a)
 	if code, stdout, stderr = ask("fentry:vfs_write", "--limit", "50", "--rate", "1000"); code != exitOK || !strings.Contains(stdout, "is within 50.000 %") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -58,8 +56,6 @@ func TestWhatIf(t *testing.T) {
 // TestPerSecond reads rates.
 func TestPerSecond(t *testing.T) {
 	for text, want := range map[string]float64{"": 0, "50000": 50000, "200k": 200e3, "1.5M": 1.5e6, "1e6": 1e6} {
-		if got, err := perSecond(text); err != nil || got != want {
-			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
-		}
+		require.Got(perSecond(text))(t, want, "%q", text)
 	}
 }

@@ -58,19 +58,11 @@ func hits(t *testing.T, file string) {
 			steps += p.Cycles
 			named[p.Name] = p.Cycles > 1
 		}
-		if math.Round(c.Exceptions) != x.exceptions || math.Abs(sum-c.Cycles) > c.Cycles/100 || math.Abs(steps-c.Cycles) > c.Cycles/100 {
-			t.Errorf("%s: %v; the functions take %.1f cycles, the phases %.1f", x.mode, c, sum, steps)
-		}
+		require.That(t, math.Round(c.Exceptions) == x.exceptions && !(math.Abs(sum-c.Cycles) > c.Cycles/100) && !(math.Abs(steps-c.Cycles) > c.Cycles/100), "%s: %v; the functions take %.1f cycles, the phases %.1f", x.mode, c, sum, steps)
 		hz := float64(cpustest.Config(isa).Hz)
-		if c.Instructions < c.Cycles/30 || c.Instructions > 3*c.Cycles || math.Abs(c.Micros*hz/1e6/c.Cycles-1) > 1e-9 {
-			t.Errorf("%s: %v: instructions or time do not fit the cycles at %g Hz", x.mode, c, hz)
-		}
-		if !named["event"] || named["step"] != (x.mode == "stepped" || x.mode == "emulated") || named["detour"] != (x.mode == "optimized") {
-			t.Errorf("%s: phases %v", x.mode, c.Phases)
-		}
-		if x.mode != "ftrace" && c.Cycles >= last {
-			t.Errorf("%s: %v, more than with more exceptions (%.0f cycles)", x.mode, c, last)
-		}
+		require.That(t, !(c.Instructions < c.Cycles/30) && !(c.Instructions > 3*c.Cycles) && !(math.Abs(c.Micros*hz/1e6/c.Cycles-1) > 1e-9), "%s: %v: instructions or time do not fit the cycles at %g Hz", x.mode, c, hz)
+		require.That(t, named["event"] && named["step"] == (x.mode == "stepped" || x.mode == "emulated") && named["detour"] == (x.mode == "optimized"), "%s: phases %v", x.mode, c.Phases)
+		require.That(t, x.mode == "ftrace" || !(c.Cycles >= last), "%s: %v, more than with more exceptions (%.0f cycles)", x.mode, c, last)
 		last = c.Cycles
 	}
 }

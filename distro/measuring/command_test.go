@@ -49,9 +49,7 @@ func TestCommand(t *testing.T) {
 	with, err := lab.Command(order(loop, &attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Count, Target: "vfs_write"}),
 		func(*sim.Machine) cpus.Observer { return seen })
 	require.NoError(t, err)
-	if string(with.Output) != "hello\nend\n" || string(plain.Output) != string(with.Output) || with.Status.Err() != nil {
-		t.Errorf("status %d, output %q, without the probe %q", with.Status, with.Output, plain.Output)
-	}
+	require.That(t, string(with.Output) == "hello\nend\n" && string(plain.Output) == string(with.Output) && with.Status.Err() == nil, "status %d, output %q, without the probe %q", with.Status, with.Output, plain.Output)
 	if c := with.CPUs[0].Counters; !with.Counts || with.Counted != 7 || c.Instructions <= plain.CPUs[0].Counters.Instructions || with.Ticks <= plain.Ticks ||
 		seen.n < c.Instructions || seen.n > c.Instructions+100 {
 		t.Errorf("%d writes were counted in %d instructions, of which %d were seen; without the probe %d", with.Counted, c.Instructions, seen.n,
@@ -59,9 +57,7 @@ func TestCommand(t *testing.T) {
 	}
 	failed, err := lab.Command(order("kprobesim mark begin; kprobesim mark end; echo no; exit 3", nil), nil)
 	require.NoError(t, err)
-	if string(failed.Output) != "no\n" || failed.Status.Err() == nil || !strings.Contains(failed.Status.Err().Error(), "exit status 3") {
-		t.Errorf("status %d, output %q", failed.Status, failed.Output)
-	}
+	require.That(t, string(failed.Output) == "no\n" && failed.Status.Err() != nil && strings.Contains(failed.Status.Err().Error(), "exit status 3"), "status %d, output %q", failed.Status, failed.Output)
 	require.Error(t, require.Err(lab.Command(order("echo no", nil), nil)), "the command ended before it set mark 1", "no mark")
 	refused, err := lab.Command(measuring.Command{Args: []string{"/bin/sine", "mark", "begin"}}, nil)
 	require.NoError(t, err)

@@ -45,12 +45,8 @@ func TestModule(t *testing.T) {
 			measure := func(params string, optimize bool, breakpoints, debug uint64) *measuring.Region {
 				m.Params = params
 				r, err := l.Run(measuring.Order{Workload: workload, Modules: []measuring.Module{m}, Optimize: optimize, Warm: 10, Calls: 20}, nil)
-				if err != nil {
-					t.Fatalf("%s: %v", params, err)
-				}
-				if r.Hits < 30 || r.Hits > most || r.Breakpoints != 20*breakpoints || r.Debug != 20*debug || len(r.Loaded) != 1 || r.Loaded[0].Name != m.Name {
-					t.Errorf("%s: %d hits, %d breakpoints, %d debug exceptions, modules %v", params, r.Hits, r.Breakpoints, r.Debug, r.Loaded)
-				}
+				require.Need(t, err == nil, "%s: %v", params, err)
+				require.That(t, r.Hits >= 30 && r.Hits <= most && r.Breakpoints == 20*breakpoints && r.Debug == 20*debug && len(r.Loaded) == 1 && r.Loaded[0].Name == m.Name, "%s: %d hits, %d breakpoints, %d debug exceptions, modules %v", params, r.Hits, r.Breakpoints, r.Debug, r.Loaded)
 				return r
 			}
 			stepped := measure("symbol=do_sys_openat2 offset=5", false, 2, 0)
@@ -61,17 +57,13 @@ func TestModule(t *testing.T) {
 			measure("symbol=do_sys_openat2 kind=entry", false, 0, 0)
 			measure(fmt.Sprintf("symbol=%#x kind=watchpoint", at.Addr), false, 0, 1)
 			event, err := l.Run(measuring.Order{Workload: "open", Events: []string{"p do_sys_openat2+5"}, Warm: 10, Calls: 20}, nil)
-			if err != nil || event.Ticks-event.Interrupted <= stepped.Ticks-stepped.Interrupted || optimized.Ticks >= stepped.Ticks {
-				t.Errorf("%v: with an event %d ticks, stepped %d, optimized %d", err, event.Ticks, stepped.Ticks, optimized.Ticks)
-			}
+			require.That(t, err == nil && event.Ticks-event.Interrupted > stepped.Ticks-stepped.Interrupted && optimized.Ticks < stepped.Ticks, "%v: with an event %d ticks, stepped %d, optimized %d", err, event.Ticks, stepped.Ticks, optimized.Ticks)
 			// Functions that ftrace does not know, whose first instruction is a call or jump. The kernel also calls the
 			// second one elsewhere.
 			workload, most = "read", 50
 			function := map[int]string{64: "xas_load", 32: "__SCT__might_resched"}[l.Kernel().Image.Bits]
 			emulated := measure("symbol="+function+" kind=kretprobe", false, 1, 0)
-			if len(emulated.List) != 1 || emulated.List[0].Kind != "r" || emulated.List[0].Ftrace || emulated.List[0].Optimized {
-				t.Errorf("a return probe at %s: %+v", function, emulated.List)
-			}
+			require.That(t, len(emulated.List) == 1 && emulated.List[0].Kind == "r" && !emulated.List[0].Ftrace && !emulated.List[0].Optimized, "a return probe at %s: %+v", function, emulated.List)
 			place := require.Must(l.Place("user_function"))(t)
 			workload, most = "function", 30
 			measure(fmt.Sprintf("symbol=/init offset=%d kind=uprobe", place.File), false, 1, 0)

@@ -96,15 +96,9 @@ func TestPoints(t *testing.T) {
 			if probed := name != "none"; probed != (r.Hits == 30) || probed != (len(r.Probes) == 1) {
 				t.Errorf("%s: %d hits of %+v", name, r.Hits, r.Probes)
 			}
-			if len(c.order.Events) != len(r.List) || len(r.List) == 1 && (r.List[0].Ftrace != c.ftrace || r.List[0].Optimized != c.optimized) {
-				t.Errorf("%s: %+v", name, r.List)
-			}
-			if r.Debug != 20*c.debug || r.Breakpoints != 20*c.breakpoints {
-				t.Errorf("%s: %d breakpoints and %d debug exceptions", name, r.Breakpoints, r.Debug)
-			}
-			if len(r.Planted) != len(c.order.UserEvents) {
-				t.Errorf("%s: breakpoints in the program at %#x", name, r.Planted)
-			}
+			require.That(t, len(c.order.Events) == len(r.List) && (len(r.List) != 1 || r.List[0].Ftrace == c.ftrace && r.List[0].Optimized == c.optimized), "%s: %+v", name, r.List)
+			require.That(t, r.Debug == 20*c.debug && r.Breakpoints == 20*c.breakpoints, "%s: %d breakpoints and %d debug exceptions", name, r.Breakpoints, r.Debug)
+			require.That(t, len(r.Planted) == len(c.order.UserEvents), "%s: breakpoints in the program at %#x", name, r.Planted)
 		}
 	}
 }
@@ -122,9 +116,7 @@ func TestRefusals(t *testing.T) {
 			"open a watchpoint: error 22 (EINVAL)":                    {Watchpoint: &measuring.Watchpoint{Addr: 0x1000, Access: 99}},
 		} {
 			o.Workload, o.Warm, o.Calls = "getppid", 10, 20
-			if _, err := l.Run(o, nil); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %q", err, want)
-			}
+			require.Error(t, require.Err(l.Run(o, nil)), want, "")
 		}
 	}
 }
@@ -137,9 +129,7 @@ func TestNobodyWatches(t *testing.T) {
 		c := config(k)
 		c.Initrd, c.Untimed = distro.Initrd([]distro.File{first}), true
 		m, err := distro.Run(c, distro.Stop{})
-		if err != nil || m.Ended() != distro.Halted || !strings.Contains(m.Console(), "measure: no orders") {
-			t.Errorf("%v; the console:\n%s", err, m.Console())
-		}
+		require.That(t, err == nil && m.Ended() == distro.Halted && strings.Contains(m.Console(), "measure: no orders"), "%v; the console:\n%s", err, m.Console())
 	}
 }
 

@@ -22,8 +22,6 @@ func TestNoProgram(t *testing.T) {
 	} {
 		k := require.Must(linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: code}.ELF())))(t)
 		l, err := measuring.Boot(distro.Config{Kernel: k, CPU: cpustest.Config(x86.ISA64()), Board: pc.Legacy{}})
-		if err == nil || !strings.Contains(err.Error(), want) || l != nil {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), want) && l == nil, "got %v, want %q", err, want)
 	}
 }

@@ -59,20 +59,12 @@ func TestSeveral(t *testing.T) {
 		}
 		if name == "stepped" {
 			again, err := l.Run(c.order, func(*sim.Machine) cpus.Observer { return &counter{} })
-			if err != nil || !reflect.DeepEqual(r, again) {
-				t.Errorf("%s: another time, and observed, it is another one (%v): %d and %d ticks", name, err, r.Ticks, again.Ticks)
-			}
+			require.That(t, err == nil && reflect.DeepEqual(r, again), "%s: another time, and observed, it is another one (%v): %d and %d ticks", name, err, r.Ticks, again.Ticks)
 		}
-		if busy := c.order.Busy != ""; r.Hits < calls || busy != (r.Hits > calls+calls/3) {
-			t.Errorf("%s: %d hits in %d calls", name, r.Hits, calls)
-		}
-		if r.Breakpoints != uint64(c.order.Calls)*c.breakpoints || r.List[0].Optimized != c.optimized {
-			t.Errorf("%s: %d breakpoints, %+v", name, r.Breakpoints, r.List)
-		}
+		require.That(t, r.Hits >= calls && (c.order.Busy != "") == (r.Hits > calls+calls/3), "%s: %d hits in %d calls", name, r.Hits, calls)
+		require.That(t, r.Breakpoints == uint64(c.order.Calls)*c.breakpoints && r.List[0].Optimized == c.optimized, "%s: %d breakpoints, %+v", name, r.Breakpoints, r.List)
 		for _, bad := range []string{"Oops", "BUG", "WARNING", "stall", "unstable"} {
-			if strings.Contains(r.Console, bad) {
-				t.Errorf("%s: the kernel complains (%s):\n%s", name, bad, r.Console)
-			}
+			require.That(t, !strings.Contains(r.Console, bad), "%s: the kernel complains (%s):\n%s", name, bad, r.Console)
 		}
 	}
 	order := measuring.Order{Events: []string{"p do_sys_openat2+5"}}
@@ -83,7 +75,5 @@ func TestSeveral(t *testing.T) {
 	if _, err := l.Arm(measuring.Order{}); err == nil {
 		t.Error("nothing is armed")
 	}
-	if _, err := l.Run(measuring.Order{Workload: "open", Busy: "nothing", Calls: 1}, nil); err == nil || !strings.Contains(err.Error(), `workload "nothing"`) {
-		t.Errorf("a loop that there is none of: %v", err)
-	}
+	require.Error(t, require.Err(l.Run(measuring.Order{Workload: "open", Busy: "nothing", Calls: 1}, nil)), `workload "nothing"`, "a loop that there is none of")
 }

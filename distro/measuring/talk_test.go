@@ -40,13 +40,9 @@ func TestDecode(t *testing.T) {
 	asked := []command{show("/a"), show("/b"), write("/c", "p x")}
 	good := append(append(answer(0, "text\n"), answer(0, "12345678")...), answer(0, "")...)
 	out, err := decode(good, asked)
-	if err != nil || string(out[0]) != "text\n" || string(out[1]) != "12345678" || len(out[2]) != 0 {
-		t.Errorf("%q, %v", out, err)
-	}
+	require.That(t, err == nil && string(out[0]) == "text\n" && string(out[1]) == "12345678" && len(out[2]) == 0, "%q, %v", out, err)
 	bad := append(append(answer(0, ""), answer(0, "")...), answer(-2, "")...)
-	if _, err := decode(bad, asked); err == nil || !strings.Contains(err.Error(), `write "p x" to /c: error 2 (ENOENT)`) {
-		t.Errorf("an order that failed: %v", err)
-	}
+	require.Error(t, require.Err(decode(bad, asked)), `write "p x" to /c: error 2 (ENOENT)`, "an order that failed")
 	large := answer(0, "")
 	large[7] = 0xff
 	for _, b := range [][]byte{nil, good[:12], large} {
@@ -64,9 +60,7 @@ func TestNamedEvent(t *testing.T) {
 		"r4 vfs_open":              {"r4:kprobes/order3 vfs_open", "kprobes", "order3"},
 	} {
 		text, group, name := namedEvent(line, "kprobes", 3)
-		if got := [3]string{text, group, name}; got != want {
-			t.Errorf("%q: %q, want %q", line, got, want)
-		}
+		require.Equal(t, [3]string{text, group, name}, want, "%q", line)
 	}
 }
 
@@ -98,9 +92,7 @@ func TestCounts(t *testing.T) {
 		{probe{name: "m"}, "1201\n", Counted{"m", 1201, 0}},
 		{probe{name: "watchpoint", perf: true}, "\x05\x01\x00\x00\x00\x00\x00\x00", Counted{"watchpoint", 0x105, 0}},
 	} {
-		if got, err := c.p.read([]byte(c.said)); err != nil || got != c.want {
-			t.Errorf("%q: %+v, %v", c.said, got, err)
-		}
+		require.Got(c.p.read([]byte(c.said)))(t, c.want, "%q", c.said)
 	}
 	for _, said := range []string{"", "a 1 2\n", "b x\n", "b\n"} {
 		if got, err := (&probe{name: "b", line: true}).read([]byte(said)); err == nil {
@@ -144,13 +136,9 @@ func TestSetup(t *testing.T) {
 		{name: "one-more", file: "/sys/module/one_more/parameters/hits"},
 		{name: "watchpoint", perf: true},
 	}
-	if err != nil || !slices.Equal(probes, want) || len(setup) != 6 {
-		t.Errorf("%d commands, %+v, %v", len(setup), probes, err)
-	}
+	require.That(t, err == nil && slices.Equal(probes, want) && len(setup) == 6, "%d commands, %+v, %v", len(setup), probes, err)
 	for i, name := range workloads {
-		if n, err := numberOf(name); n != i || err != nil {
-			t.Errorf("loop %s is %d, %v", name, n, err)
-		}
+		require.Got(numberOf(name))(t, i, "loop %s", name)
 	}
 }
 

@@ -82,9 +82,7 @@ func TestHit(t *testing.T) {
 		{0x7fffffffe000, 0, true, image.PhaseRethook, breakpoint}, // where a function returns to
 		{0x400104, 0, true, image.PhaseUser, 0},
 	} {
-		if got := s.Phase(&cpus.Step{PC: c.pc, Code: []byte{c.code}, Context: c.context, User: c.user}); got != c.want {
-			t.Errorf("step %d at %#x is of phase %s, want %s", i, c.pc, got, c.want)
-		}
+		require.Equal(t, s.Phase(&cpus.Step{PC: c.pc, Code: []byte{c.code}, Context: c.context, User: c.user}), c.want, "step %d at %#x is of phase", i, c.pc)
 	}
 }
 
@@ -118,9 +116,7 @@ func TestProgram(t *testing.T) {
 		{at["do_syscall_64"], 0, false, image.PhaseOther},
 		{trampoline, 0, false, image.PhaseEntry},
 	} {
-		if got := s.Phase(&cpus.Step{PC: c.pc, Code: []byte{c.code}, User: c.user}); got != c.want {
-			t.Errorf("step %d at %#x is of phase %s, want %s", i, c.pc, got, c.want)
-		}
+		require.Equal(t, s.Phase(&cpus.Step{PC: c.pc, Code: []byte{c.code}, User: c.user}), c.want, "step %d at %#x is of phase", i, c.pc)
 	}
 }
 
@@ -133,7 +129,5 @@ func TestTable(t *testing.T) {
 			t.Errorf("table.txt: no phase is called %s", m[1])
 		}
 	}
-	if len(titles) < 8 {
-		t.Errorf("table.txt has %d titles", len(titles))
-	}
+	require.That(t, len(titles) >= 8, "table.txt has %d titles", len(titles))
 }

@@ -108,9 +108,7 @@ func release(t *testing.T, release, without string) *Kernel {
 // TestKernelWithoutTables is refused: its rules could not be applied.
 func TestKernelWithoutTables(t *testing.T) {
 	k := madeUp(t)
-	if _, err := Read(&linux.Kernel{Image: k.image}, nil); err == nil || !strings.Contains(err.Error(), "neither by symbols nor by its shape") {
-		t.Errorf("a kernel without tables: %v", err)
-	}
+	require.Error(t, require.Err(Read(&linux.Kernel{Image: k.image}, nil)), "neither by symbols nor by its shape", "a kernel without tables")
 }
 
 // TestBugPlaces reads the table of BUG places, which has addresses in kernels of 32 bits and else distances.
@@ -229,9 +227,7 @@ func TestPlaces(t *testing.T) {
 		"nothing": "no symbol nothing", "plain+x": "write the offset", "0xg": "write an address", "plain+99999999999": "write the offset",
 		"plain+0x20": "plain is 0x20 bytes long",
 	} {
-		if _, err := k.Resolve(place); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", place, err, want)
-		}
+		require.Error(t, require.Err(k.Resolve(place)), want, "%s", place)
 	}
 }
 
@@ -242,15 +238,11 @@ func TestRandom(t *testing.T) {
 	seen := map[string]bool{}
 	for range 400 {
 		at := k.Random(a.Uint64)
-		if at != k.Random(b.Uint64) || !k.core.Contains(at) {
-			t.Fatalf("%#x is not drawn again, or lies outside of the text", at)
-		}
+		require.Need(t, at == k.Random(b.Uint64) && k.core.Contains(at), "%#x is not drawn again, or lies outside of the text", at)
 		name, _, _ := strings.Cut(k.At(at).Place, "+")
 		seen[name] = true
 	}
-	if len(seen) < 10 {
-		t.Errorf("only %d functions are drawn from", len(seen))
-	}
+	require.That(t, len(seen) >= 10, "only %d functions are drawn from", len(seen))
 }
 
 // TestTogether has a probe in the region of another one, which keeps its breakpoint unless it is the only one.
@@ -258,9 +250,7 @@ func TestTogether(t *testing.T) {
 	k := madeUp(t)
 	at := require.Must(k.Resolve("traced+5"))(t)
 	first, second, far := k.At(at), k.At(at+1), k.At(at-5)
-	if !first.Optimized || !second.Probe {
-		t.Fatalf("%+v, %+v", first, second)
-	}
+	require.Need(t, first.Optimized && second.Probe, "%+v, %+v", first, second)
 	if got := Together([]Verdict{first, far}); !got[0].Optimized {
 		t.Errorf("a probe in front of the region: %+v", got[0])
 	}
@@ -303,9 +293,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("a console without %q is taken for complete", cut)
 		}
 	}
-	if _, err := Answers("ask: failed to mount tracefs: error 19\r\n"+console, sites); err == nil || !strings.Contains(err.Error(), "to mount tracefs: error 19") {
-		t.Errorf("a program that failed: %v", err)
-	}
+	require.Error(t, require.Err(Answers("ask: failed to mount tracefs: error 19\r\n"+console, sites)), "to mount tracefs: error 19", "a program that failed")
 	if string(Orders(sites[:2])) != "0xffffffff81000000\n0xffffffff81000020\n" {
 		t.Errorf("orders %q", Orders(sites[:2]))
 	}

@@ -38,9 +38,7 @@ func TestKernelsOfManyKindsAgree(t *testing.T) {
 			c := config(k)
 			c.Initrd = distro.Initrd([]distro.File{require.Must(distro.Init(k.Image.Bits))(t)})
 			m := require.Must(distro.Run(c, distro.Stop{}))(t)
-			if m.Ended() != distro.Halted || !strings.Contains(m.Console(), "init: running") {
-				t.Errorf("ended by %q:\n%s", m.Ended(), m.Console())
-			}
+			require.That(t, m.Ended() == distro.Halted && strings.Contains(m.Console(), "init: running"), "ended by %q:\n%s", m.Ended(), m.Console())
 		})
 	}
 }
@@ -87,12 +85,8 @@ func compare(t *testing.T, k *linux.Kernel) {
 	}
 	kinds := map[string]int{}
 	for i, v := range probing.Together(verdicts) {
-		if !answers[i].Agrees(v) {
-			t.Errorf("%s: the kernel says %v, the rules %+v", v.Place, answers[i], v)
-		}
+		require.That(t, answers[i].Agrees(v), "%s: the kernel says %v, the rules %+v", v.Place, answers[i], v)
 		kinds[answers[i].String()]++
 	}
-	if len(kinds) < 4 {
-		t.Errorf("the kernel gave few kinds of answers: %v", kinds)
-	}
+	require.That(t, len(kinds) >= 4, "the kernel gave few kinds of answers: %v", kinds)
 }

@@ -37,9 +37,7 @@ func names(t rootfs.Tree) (out string) {
 // TestTree follows links to where files lie, and takes a program with what it needs.
 func TestTree(t *testing.T) {
 	all := tree()
-	if got := names(all); got != "bin etc etc/other usr usr/bin usr/bin/dash usr/bin/sh usr/bin/tool " {
-		t.Errorf("files %s", got)
-	}
+	require.Equal(t, names(all), "bin etc etc/other usr usr/bin usr/bin/dash usr/bin/sh usr/bin/tool ", "files")
 	only, err := all.Only([]string{"/bin/tool"})
 	if got := names(only); err != nil || got != "bin usr usr/bin usr/bin/dash usr/bin/sh usr/bin/tool " {
 		t.Errorf("%v; files %s", err, got)

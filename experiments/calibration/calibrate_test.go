@@ -24,9 +24,7 @@ func TestCalibration(t *testing.T) {
 	fit, err := c.Fit(&running.Runner{Measure: exptest.ToyMeasure})
 	require.NoError(t, err)
 	// 0.99 us at 2 GHz are 1980 cycles; the toy charges twice the trap and one cycle for its name.
-	if fit.Cycles[0] != 989 {
-		t.Errorf("trap fitted to %v cycles, want 989", fit.Cycles)
-	}
+	require.That(t, fit.Cycles[0] == 989, "trap fitted to %v cycles, want 989", fit.Cycles)
 	exptest.Golden(t, "proposal.toml", strings.ReplaceAll(fit.Proposal(), strings.TrimSuffix(file, "toy.toml"), ""))
 }
 
@@ -48,9 +46,7 @@ func TestCalibrationFails(t *testing.T) {
 			require.NoError(t, err)
 			break
 		}
-		if !errors.Is(err, fails) {
-			t.Errorf("from measurement %d on all fail: %v", at, err)
-		}
+		require.That(t, errors.Is(err, fails), "from measurement %d on all fail: %v", at, err)
 	}
 }
 
@@ -81,9 +77,7 @@ func TestCalibrationWithSettings(t *testing.T) {
 	c, err := calibration.New(exptest.ToyLoader(), strings.Replace(file, "toy.toml", "machine.toml", 1), "machine.event.mispredict.cycles=99")
 	require.NoError(t, err)
 	fit, err := c.Fit(&running.Runner{Measure: half})
-	if err != nil || fit.Cycles[0] != 499 {
-		t.Errorf("fitted %+v, %v; want 499 cycles", fit, err)
-	}
+	require.That(t, err == nil && fit.Cycles[0] == 499, "fitted %+v, %v; want 499 cycles", fit, err)
 }
 
 // A description that builds on another one has the figures of another machine, unless it names its own.
@@ -138,9 +132,7 @@ func TestCalibrationStopsAtABound(t *testing.T) {
 			fit, err := cal.Fit(&running.Runner{Measure: costly})
 			require.NoError(t, err)
 			text = fit.Proposal()
-			if !slices.Equal(fit.Cycles, c.want) || !strings.Contains(text, "# NOT MET: "+c.stop) {
-				t.Errorf("fitted to %v, want %v with %q in\n%s", fit.Cycles, c.want, c.stop, text)
-			}
+			require.That(t, slices.Equal(fit.Cycles, c.want) && strings.Contains(text, "# NOT MET: "+c.stop), "fitted to %v, want %v with %q in\n%s", fit.Cycles, c.want, c.stop, text)
 		})
 	}
 }
@@ -160,7 +152,5 @@ func TestTiedEventIsFitted(t *testing.T) {
 	require.NoError(t, err)
 	// 1980 cycles, of which the toy charges two for its name, are the trap twice and once more as the
 	// tied event.
-	if len(fit.Cycles) != 1 || fit.Cycles[0] != 659 {
-		t.Errorf("fitted to %v, want one number, 659", fit.Cycles)
-	}
+	require.That(t, len(fit.Cycles) == 1 && fit.Cycles[0] == 659, "fitted to %v, want one number, 659", fit.Cycles)
 }

@@ -36,17 +36,13 @@ func TestKernelsAgree(t *testing.T) {
 	}
 	// Each of these is the reason at some place of some kernel, so that none of them is left out unnoticed.
 	for _, m := range []string{"stepped", "boosted", "emulated", "optimized", "ftrace"} {
-		if !modes[m] {
-			t.Errorf("no probe is %s", m)
-		}
+		require.That(t, modes[m], "no probe is %s", m)
 	}
 	for _, r := range []kprobes.Rule{
 		kprobes.RuleAbsent, kprobes.RuleText, kprobes.RuleKprobesText, kprobes.RuleBlacklist, kprobes.RuleUnaligned,
 		kprobes.RuleInCall, kprobes.RuleBoundary, kprobes.RuleNotCopied, kprobes.RulePreempt, kprobes.RuleJumpIntoRegion,
 	} {
-		if !rules[string(r)] && !testing.Short() {
-			t.Errorf("no place shows the rule %s", r)
-		}
+		require.That(t, rules[string(r)] || testing.Short(), "no place shows the rule %s", r)
 	}
 }
 
@@ -66,9 +62,7 @@ func TestRandom(t *testing.T) {
 		{[3]uint64{2 + n, 17, 1 + uint64(len(starts))}, starts[1]},
 	} {
 		i := -1
-		if got := k.Random(func() uint64 { i++; return x.numbers[i] }); got != x.want {
-			t.Errorf("%d: %#x, want %#x", x.numbers, got, x.want)
-		}
+		require.Equal(t, k.Random(func() uint64 { i++; return x.numbers[i] }), x.want, "%d", x.numbers)
 	}
 }
 
@@ -120,12 +114,8 @@ func TestCosts(t *testing.T) {
 				sum += p.Cycles
 			}
 			us := c.Cycles / float64(k.point.Machine.CPU.Hz) * 1e6
-			if math.Abs(sum-c.Cycles) > 1e-6 || math.Abs(us-c.Micros) > 1e-9 || c.Instructions < c.Cycles/100 || c.Instructions > 3*c.Cycles {
-				t.Errorf("%s: %+v: phases, time or instructions do not fit the cycles", x.image, c)
-			}
+			require.That(t, !(math.Abs(sum-c.Cycles) > 1e-6) && !(math.Abs(us-c.Micros) > 1e-9) && !(c.Instructions < c.Cycles/100) && !(c.Instructions > 3*c.Cycles), "%s: %+v: phases, time or instructions do not fit the cycles", x.image, c)
 		}
-		if got := strings.Join(modes, " "); got != x.modes {
-			t.Errorf("%s: modes %s, want %s", x.image, got, x.modes)
-		}
+		require.Equal(t, strings.Join(modes, " "), x.modes, "%s: modes", x.image)
 	}
 }

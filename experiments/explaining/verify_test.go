@@ -22,13 +22,9 @@ func TestWaysOfTheScheduler(t *testing.T) {
 				sites = append(sites, k.starts(fn)...)
 			}
 		}
-		if len(sites) < 40 {
-			t.Errorf("%s: schedule and context_switch have %d instructions", im.Name, len(sites))
-		}
+		require.That(t, len(sites) >= 40, "%s: schedule and context_switch have %d instructions", im.Name, len(sites))
 		compare(t, k, im.Name, sites, func(v Verdict, a Answer) {
-			if a.Pending != (v.Retried && v.Optimized) {
-				t.Errorf("%s: %s: the kernel has %+v, the rules say %+v", im.Name, v.Place, a, v)
-			}
+			require.That(t, a.Pending == (v.Retried && v.Optimized), "%s: %s: the kernel has %+v, the rules say %+v", im.Name, v.Place, a, v)
 			if v.Retried {
 				pairs[im.ISA]++
 			}
@@ -37,9 +33,7 @@ func TestWaysOfTheScheduler(t *testing.T) {
 			}
 		})
 	}
-	if pairs["arm"] == 0 || pairs["ppc64"] == 0 || len(pairs) != 2 || len(jumps) != 4 {
-		t.Errorf("places in pairs: %v; optimized places: %v", pairs, jumps)
-	}
+	require.That(t, pairs["arm"] != 0 && pairs["ppc64"] != 0 && len(pairs) == 2 && len(jumps) == 4, "places in pairs: %v; optimized places: %v", pairs, jumps)
 }
 
 // compare asks a kernel for a probe at each place, wants what the rules say, and goes on with both.
@@ -53,9 +47,7 @@ func compare(t *testing.T, k *Kernel, name string, sites []uint64, then func(v V
 	for i, at := range sites {
 		v, err := k.At(at)
 		require.NoError(t, err)
-		if !answers[i].Agrees(&v) {
-			t.Errorf("%s: %s (%s): the kernel has %v, the rules say %+v", name, v.Place, v.Instruction, answers[i], v)
-		}
+		require.That(t, answers[i].Agrees(&v), "%s: %s (%s): the kernel has %v, the rules say %+v", name, v.Place, v.Instruction, answers[i], v)
 		then(v, answers[i])
 	}
 }

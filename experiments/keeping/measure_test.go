@@ -45,9 +45,7 @@ func TestMeasureKeeps(t *testing.T) {
 		require.NoError(t, err)
 		m, err := s.Measure(inner)(pt)
 		reused, kept := s.Reused()
-		if err != nil || kept != nil || made != step.made || reused != step.reused || m.Calls != step.calls {
-			t.Errorf("step %d: %d made, %d reused, %+v, %v, %v; want %+v", i, made, reused, m, err, kept, step)
-		}
+		require.That(t, err == nil && kept == nil && made == step.made && reused == step.reused && m.Calls == step.calls, "step %d: %d made, %d reused, %+v, %v, %v; want %+v", i, made, reused, m, err, kept, step)
 	}
 	// Failures are measured again; their text is kept for a merge.
 	other, err := New(dir, "other program", false)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"kprobesim/internal/require"
 	"kprobesim/results/outdir"
 )
 
@@ -17,9 +18,7 @@ func TestOrdersDiffer(t *testing.T) {
 		"the one is of `kprobesim run x`, the other of `kprobesim run y`": {Args: []string{"run", "y"}, Inputs: a.Inputs},
 		"the image two is another one":                                    {Args: a.Args, Inputs: []outdir.Input{in("two", "3")}},
 	} {
-		if got := fmt.Sprint(a.differs(b)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		require.Equal(t, fmt.Sprint(a.differs(b)), want, "")
 	}
 }
 

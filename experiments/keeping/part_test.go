@@ -43,22 +43,14 @@ func TestPart(t *testing.T) {
 				other[j] = len(pieces) - 1 - other[j]
 			}
 			slices.Sort(other)
-			if !slices.Equal(mine, other) {
-				t.Errorf("shard %d of %d follows from the order", i, n)
-			}
+			require.That(t, slices.Equal(mine, other), "shard %d of %d follows from the order", i, n)
 		}
-		if len(seen) != len(pieces) {
-			t.Errorf("%d of %d pieces in %d shards", len(seen), len(pieces), n)
-		}
+		require.That(t, len(seen) == len(pieces), "%d of %d pieces in %d shards", len(seen), len(pieces), n)
 		for p, times := range seen {
-			if times != 1 {
-				t.Errorf("piece %d is in %d of %d shards", p, times, n)
-			}
+			require.That(t, times == 1, "piece %d is in %d of %d shards", p, times, n)
 		}
 	}
-	if len(Shard{}.Part(pieces)) != len(pieces) {
-		t.Error("the whole is not all")
-	}
+	require.That(t, len(Shard{}.Part(pieces)) == len(pieces), "the whole is not all")
 }
 
 // Combinations of a large sweep are each in one shard, the same number in all of them.
@@ -70,15 +62,11 @@ func TestCombinations(t *testing.T) {
 	var all []int
 	for i := 1; i <= 3; i++ {
 		mine := Shard{i, 3}.Combinations(texts)
-		if len(mine) < manyCombinations || len(mine) > manyCombinations+1 {
-			t.Errorf("shard %d has %d of %d", i, len(mine), len(texts))
-		}
+		require.That(t, len(mine) >= manyCombinations && len(mine) <= manyCombinations+1, "shard %d has %d of %d", i, len(mine), len(texts))
 		all = append(all, mine...)
 	}
 	slices.Sort(all)
-	if len(slices.Compact(all)) != len(texts) {
-		t.Errorf("all shards have %d", len(all))
-	}
+	require.That(t, len(slices.Compact(all)) == len(texts), "all shards have %d", len(all))
 	for _, s := range []Shard{{}, {1, 4}} {
 		if mine := s.Combinations(texts); mine != nil {
 			t.Errorf("shard %v of a smaller sweep: %v", s, mine)
@@ -106,32 +94,22 @@ func TestCosts(t *testing.T) {
 	require.NoError(t, shipped.read("x", []byte(head+"a/b/c,2,100,10,1.1,5,8\na/b/d,1,100,30,9,7,8\nreference,1,1,2,4,0,0\n")))
 	here := NewCosts(shipped)
 	for sort, want := range map[string]float64{"a/b/c": 0.1, "a/b/e": 0.2, "a/x/e": 0.2} {
-		if got := here.rate(sort).Seconds; got != want {
-			t.Errorf("%s: %v, want %v", sort, got, want)
-		}
+		require.Equal(t, here.rate(sort).Seconds, want, "%s", sort)
 	}
 	here.Reference(1e9) // twice as fast
-	if got := here.rate("a/b/c").Seconds; got != 0.05 {
-		t.Errorf("on a faster host: %v", got)
-	}
+	require.Equal(t, here.rate("a/b/c").Seconds, 0.05, "on a faster host")
 	here.add("a/b/c", Cost{Points: 1, Work: 10, Seconds: 4, Squares: 1.6})
-	if got := here.rate("a/b/c").Seconds; got != 0.4 {
-		t.Errorf("measured here: %v", got)
-	}
+	require.Equal(t, here.rate("a/b/c").Seconds, 0.4, "measured here")
 	out := t.TempDir()
 	require.NoError(t, here.Save(out))
 	above, below := require.Must(os.Stat(out))(t).Mode(), require.Must(os.Stat(filepath.Join(out, Folder)))(t).Mode()
-	if below != above&^0o022 {
-		t.Errorf("a folder with %v in one with %v", below, above)
-	}
+	require.That(t, below == above&^0o022, "a folder with %v in one with %v", below, above)
 	again, err := LoadCosts(out)
 	if err != nil || again.rate("a/b/c").Seconds != 0.4 {
 		t.Errorf("read again: %v, %v", again.rate("a/b/c"), err)
 	}
 	for _, bad := range []string{"", "x\n", head + "a,1\n", head + "a,1,2,x,4,5,6\n", head + "a,1,2,-3,4,5,6\n", head + "a,NaN,2,3,4,5,6\n"} {
-		if err := NewCosts(nil).read("x", []byte(bad)); err == nil {
-			t.Errorf("%q is read", bad)
-		}
+		require.That(t, NewCosts(nil).read("x", []byte(bad)) != nil, "%q is read", bad)
 	}
 	p := &schema.Point{Target: &targets.Target{}, Machine: &machines.Machine{}}
 	here.add(p.Sort(), Cost{Points: 1, Work: 1, Memory: 5, Results: 1})
@@ -145,7 +123,5 @@ func TestCosts(t *testing.T) {
 	if _, err := scan(iotest.ErrReader(fs.ErrClosed), nil); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("a log that cannot be read: %v", err)
 	}
-	if !Shipped().Known() {
-		t.Error("the program brings no costs")
-	}
+	require.That(t, Shipped().Known(), "the program brings no costs")
 }

@@ -43,12 +43,8 @@ func TestKeptEqualsMeasured(t *testing.T) {
 		want, err := reports.Records(pt, m)
 		require.NoError(t, err)
 		got, err := reports.Records(pt, e)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: other records, %v", name, err)
-		}
-		if !reflect.DeepEqual(e, m) {
-			t.Errorf("%s: other measurement:\n%+v\n%+v", name, e, m)
-		}
+		require.That(t, err == nil && reflect.DeepEqual(got, want), "%s: other records, %v", name, err)
+		require.That(t, reflect.DeepEqual(e, m), "%s: other measurement:\n%+v\n%+v", name, e, m)
 	}
 }
 
@@ -57,9 +53,7 @@ func TestKeySaysWhatCounts(t *testing.T) {
 	plain := exptest.PointOf(t, exptest.E5410, "k").Key("program")
 	seen := map[keeping.Key]string{plain: "the point itself"}
 	other := func(what string, key keeping.Key) {
-		if seen[key] != "" {
-			t.Errorf("%s has the key of %s", what, seen[key])
-		}
+		require.Equal(t, seen[key], "", "%s has the key of", what)
 		seen[key] = what
 	}
 	other("another program", exptest.PointOf(t, exptest.E5410, "k").Key("another"))
@@ -78,9 +72,7 @@ func TestKeySaysWhatCounts(t *testing.T) {
 	p.Image = &schema.Image{Image: p.Image.Image, Hash: "sha256:other"}
 	other("another image", p.Key("program"))
 	for _, set := range []string{"title=x", "name=y", "figures=[]", "workload.hits=1000"} {
-		if exptest.PointOf(t, exptest.E5410, "k", set).Key("program") != plain {
-			t.Errorf("%s is another measurement", set)
-		}
+		require.That(t, exptest.PointOf(t, exptest.E5410, "k", set).Key("program") == plain, "%s is another measurement", set)
 	}
 }
 
@@ -101,9 +93,7 @@ func TestDamagedIsNotKept(t *testing.T) {
 	out := t.TempDir()
 	(&running.Runner{Measure: opened(t, out).Measure(exptest.ToyMeasure), Workers: 1}).Run(p)
 	files, err := filepath.Glob(filepath.Join(out, keeping.Folder, "program", "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%q, %v", files, err)
-	}
+	require.Need(t, err == nil && len(files) == 1, "%q, %v", files, err)
 	whole, err := os.ReadFile(files[0])
 	require.NoError(t, err)
 	seen := map[int]int{}
@@ -121,13 +111,9 @@ func TestDamagedIsNotKept(t *testing.T) {
 			}), Workers: 1}).Run(p)
 			for _, o := range results {
 				want, err := exptest.ToyMeasure(o.Point)
-				if err != nil || o.Err != nil || !reflect.DeepEqual(o.Measurement, want) {
-					t.Fatalf("byte %d: %+v, %v", n, o.Measurement, o.Err)
-				}
+				require.Need(t, err == nil && o.Err == nil && reflect.DeepEqual(o.Measurement, want), "byte %d: %+v, %v", n, o.Measurement, o.Err)
 			}
-			if measured > 1 && i == 0 {
-				t.Fatalf("a change of byte %d lost %d points", n, measured)
-			}
+			require.Need(t, measured <= 1 || i != 0, "a change of byte %d lost %d points", n, measured)
 			seen[measured]++
 			require.NoError(t, s.Close())
 			for _, f := range added(t, files[0]) {
@@ -135,9 +121,7 @@ func TestDamagedIsNotKept(t *testing.T) {
 			}
 		}
 	}
-	if seen[0] == 0 || seen[1] == 0 || seen[2] == 0 {
-		t.Errorf("points measured again, and how often: %v", seen)
-	}
+	require.That(t, seen[0] != 0 && seen[1] != 0 && seen[2] != 0, "points measured again, and how often: %v", seen)
 }
 
 // added lists the files beside one.

@@ -33,9 +33,7 @@ func holdCallsAreTimed(t *testing.T, point, loop string) {
 	for _, c := range m.Taken {
 		sum += c
 	}
-	if len(m.Taken) != hits || !slices.IsSorted(m.Taken) {
-		t.Fatalf("%d calls of %d were timed: %v", len(m.Taken), hits, m.Taken)
-	}
+	require.Need(t, len(m.Taken) == hits && slices.IsSorted(m.Taken), "%d calls of %d were timed: %v", len(m.Taken), hits, m.Taken)
 	refill := clock.FromCycles(20 * hits) // of the front end, behind a call whose return was mispredicted
 	if own := m.Probed.Time - sum; own <= 0 || own > m.Base.Time+refill {
 		t.Errorf("calls of %d ticks in a stretch of %d: the loop's own are %d, and all without the probe %d", sum,
@@ -52,8 +50,6 @@ func holdCallsAreTimed(t *testing.T, point, loop string) {
 	}
 	plain := measured(t, exptest.PointOf(t, exptest.E5410, point, sets...))
 	for _, r := range plain {
-		if !slices.Contains(records, r) {
-			t.Errorf("%s is %s when no call is timed", r, r.Value)
-		}
+		require.That(t, slices.Contains(records, r), "%s is %s when no call is timed", r, r.Value)
 	}
 }

@@ -28,15 +28,11 @@ func TestColdHit(t *testing.T) {
 	if want := int64(warm.First.Sub(warm.Single).Time); one < want*99/100 || one > want*101/100 {
 		t.Errorf("one hit without warm-up takes %d ticks, a first hit %d", one, want)
 	}
-	if one < 3*over {
-		t.Errorf("a cold hit takes %d ticks, a warm one %d", one, over)
-	}
+	require.That(t, one >= 3*over, "a cold hit takes %d ticks, a warm one %d", one, over)
 	if first := int64(many.First.Sub(many.Single).Time); first < 3*over || ten < first+8*over || ten > first+10*over {
 		t.Errorf("ten hits from a cold one take %d ticks, the cold one %d, a warm one %d", ten, first, over)
 	}
-	if len(cold.Notes) != 1 || !strings.Contains(cold.Notes[0], "cold") {
-		t.Errorf("the table says nothing of the cold hit: %q", cold.Notes)
-	}
+	require.That(t, len(cold.Notes) == 1 && strings.Contains(cold.Notes[0], "cold"), "the table says nothing of the cold hit: %q", cold.Notes)
 }
 
 // TestWarmKinds refuses to measure without a warm-up what has no cold hit.

@@ -25,9 +25,7 @@ func recorded(t *testing.T, pt *schema.Point) map[string]float64 {
 	out := map[string]float64{}
 	for _, r := range records {
 		out[r.Metric] = r.Value.Float()
-		if r.CPUs != int(pt.Kernel.CPUs) {
-			t.Errorf("%s: the record says %d CPUs", r, r.CPUs)
-		}
+		require.That(t, r.CPUs == int(pt.Kernel.CPUs), "%s: the record says %d CPUs", r, r.CPUs)
 	}
 	return out
 }
@@ -63,12 +61,8 @@ func TestRecursionIsPerHit(t *testing.T) {
 				t.Errorf("%s %s: %s is %v at 13 hits a call, and %v at one", c.experiment, c.point, metric, deep[metric], once[metric])
 			}
 		}
-		if deep[results.MetricFirst] > once[results.MetricFirst] {
-			t.Errorf("%s %s: the first of 13 hits are %v cycles each, the first of one %v", c.experiment, c.point, deep[results.MetricFirst], once[results.MetricFirst])
-		}
-		if deep["cycles_unprobed_call"] <= once["cycles_unprobed_call"] {
-			t.Errorf("%s %s: a call without the probe takes %v and %v cycles", c.experiment, c.point, deep["cycles_unprobed_call"], once["cycles_unprobed_call"])
-		}
+		require.That(t, !(deep[results.MetricFirst] > once[results.MetricFirst]), "%s %s: the first of 13 hits are %v cycles each, the first of one %v", c.experiment, c.point, deep[results.MetricFirst], once[results.MetricFirst])
+		require.That(t, !(deep["cycles_unprobed_call"] <= once["cycles_unprobed_call"]), "%s %s: a call without the probe takes %v and %v cycles", c.experiment, c.point, deep["cycles_unprobed_call"], once["cycles_unprobed_call"])
 	}
 }
 
@@ -78,9 +72,7 @@ func TestMissedReturns(t *testing.T) {
 	const experiment = "overhead-xeon-e5410-x86_64"
 	few := recorded(t, recursive(t, experiment, "rb", 12, "workload.hits=20"))
 	all := recorded(t, recursive(t, experiment, "rb", 12, "workload.hits=20", "points.rb.maxactive=64"))
-	if few[results.MetricReturns] != 12*20 || few[results.MetricHits] != 13*20 || few[results.MetricHitsMissed] != 0 {
-		t.Errorf("with one instance %v", few)
-	}
+	require.That(t, few[results.MetricReturns] == 12*20 && few[results.MetricHits] == 13*20 && few[results.MetricHitsMissed] == 0, "with one instance %v", few)
 	if n, ok := all[results.MetricReturns]; n != 0 || !ok || all[results.MetricCycles] < 1.2*few[results.MetricCycles] {
 		t.Errorf("with 64 instances %v, with one %v", all, few)
 	}
@@ -119,13 +111,9 @@ func TestModuleCounts(t *testing.T) {
 		f, err := l.Module(filepath.Join(objects, kernel, "my_probe.o"), "")
 		require.NoError(t, err)
 		tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Parameters: "symbol=work_recursive"})
-		if err != nil {
-			t.Fatalf("%s: %v", kernel, err)
-		}
+		require.Need(t, err == nil, "%s: %v", kernel, err)
 		c := tried.Rows[0].Counts
-		if c.Calls != 20 || c.Hits != 13*20 || c.Missed != 0 || c.Returns == 0 || c.AllHandled() == nil {
-			t.Errorf("%s: counted are %+v", kernel, c)
-		}
+		require.That(t, c.Calls == 20 && c.Hits == 13*20 && c.Missed == 0 && c.Returns != 0 && c.AllHandled() != nil, "%s: counted are %+v", kernel, c)
 	}
 }
 
@@ -134,9 +122,7 @@ func TestUserHitsMissed(t *testing.T) {
 	exptest.Alone(t)
 	missed := results.MissedMetric(kinds.MetricUserShared)
 	stepping := recorded(t, exptest.PointOf(t, "user-probes-sharing", "k", "kernel.cpus=2"))
-	if stepping[missed] == 0 || stepping[results.MetricHits] != 0 {
-		t.Errorf("two CPUs that step: %v", stepping)
-	}
+	require.That(t, stepping[missed] != 0 && stepping[results.MetricHits] == 0, "two CPUs that step: %v", stepping)
 	if alone := recorded(t, exptest.PointOf(t, "user-probes-sharing", "k", "kernel.cpus=1")); alone[missed] != 0 || alone[results.MetricHits] != 0 {
 		t.Errorf("one CPU: %v", alone)
 	}
@@ -147,9 +133,7 @@ func TestWatchpointCounts(t *testing.T) {
 	exptest.Alone(t)
 	for point, want := range map[string]kinds.Counts{"w": {Calls: 20, Hits: 20}, "beside": {Calls: 20}} {
 		m, err := kinds.Measure(exptest.PointOf(t, "watchpoints", point, "kernel.cpus=1", "workload.hits=20"))
-		if err != nil || m.Counts != want {
-			t.Errorf("%s: %v, %+v, want %+v", point, err, m.Counts, want)
-		}
+		require.That(t, err == nil && m.Counts == want, "%s: %v, %+v, want %+v", point, err, m.Counts, want)
 	}
 }
 

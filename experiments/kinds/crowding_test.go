@@ -18,9 +18,7 @@ func crowdOf(t *testing.T, point string, sets ...string) (map[string]int64, stri
 	t.Helper()
 	sets = append([]string{"crowd.probes=0", "crowd.position=last", "workload.hits=10"}, sets...)
 	m, err := kinds.Measure(exptest.PointOf(t, schema.KindCrowding, point, sets...))
-	if err != nil {
-		t.Fatalf("%s %q: %v", point, sets, err)
-	}
+	require.Need(t, err == nil, "%s %q: %v", point, sets, err)
 	got := map[string]int64{}
 	for _, q := range m.Quantities {
 		got[q.Metric] = q.Num * 1000 / q.Den
@@ -41,20 +39,14 @@ func TestCrowdedBucket(t *testing.T) {
 	if a, l := alone[results.MetricInstructions], last[results.MetricInstructions]; l < a+30*3000 || l > a+30*8000 {
 		t.Errorf("30 probes before the own one cost %d instructions, in thousandths", l-a)
 	}
-	if first[results.MetricInstructions] != alone[results.MetricInstructions] {
-		t.Errorf("the first of its bucket executes %d instructions, alone %d", first[results.MetricInstructions], alone[results.MetricInstructions])
-	}
-	if disabled[results.MetricInstructions] != last[results.MetricInstructions] {
-		t.Error("a disabled probe leaves the bucket")
-	}
+	require.That(t, first[results.MetricInstructions] == alone[results.MetricInstructions], "the first of its bucket executes %d instructions, alone %d", first[results.MetricInstructions], alone[results.MetricInstructions])
+	require.That(t, disabled[results.MetricInstructions] == last[results.MetricInstructions], "a disabled probe leaves the bucket")
 	if last[kinds.MetricArm] <= 0 || disabled[kinds.MetricArm] != 0 || last[kinds.MetricRegister] <= last[kinds.MetricArm] {
 		t.Errorf("arming takes %d, of disabled probes %d, registering %d", last[kinds.MetricArm], disabled[kinds.MetricArm], last[kinds.MetricRegister])
 	}
 	o, _ := crowdOf(t, "o")
 	crowded, _ := crowdOf(t, "o", "crowd.same_bucket=30")
-	if o[results.MetricInstructions] != crowded[results.MetricInstructions] || crowded["probes_optimized"] != 30_000 {
-		t.Errorf("optimized: %v among others, %v alone", crowded, o)
-	}
+	require.That(t, o[results.MetricInstructions] == crowded[results.MetricInstructions] && crowded["probes_optimized"] == 30_000, "optimized: %v among others, %v alone", crowded, o)
 }
 
 // TestCrowdBeyondTheSlots: more probes than the image has slots and detour buffers for take pages, and work.
@@ -63,9 +55,7 @@ func TestCrowdBeyondTheSlots(t *testing.T) {
 	for _, point := range []string{"b", "o"} {
 		got, notes := crowdOf(t, point, "crowd.probes=5000", "crowd.position=first")
 		alone, _ := crowdOf(t, point)
-		if got[results.MetricInstructions] != alone[results.MetricInstructions] || notes != "" {
-			t.Errorf("%s: %v, alone %v; notes %q", point, got, alone, notes)
-		}
+		require.That(t, got[results.MetricInstructions] == alone[results.MetricInstructions] && notes == "", "%s: %v, alone %v; notes %q", point, got, alone, notes)
 		if point == "o" && got["probes_optimized"] != 5_000_000 {
 			t.Errorf("%d thousandths of the crowd are optimized", got["probes_optimized"])
 		}
@@ -84,12 +74,8 @@ func TestMemoryOfProbes(t *testing.T) {
 					sum += v
 				}
 			}
-			if sum == 0 || sum != got["bytes_per_probe"] || got["bytes_per_probe: slot"] != 16_000 || got["bytes_per_probe: struct"] == 0 {
-				t.Errorf("%s %q: %v", point, sets, got)
-			}
-			if jumps := got["bytes_per_probe: detour buffer"] > 0 && got["bytes_per_probe: aggregate"] > 0; jumps != (point == "o") {
-				t.Errorf("%s: %v", point, got)
-			}
+			require.That(t, sum != 0 && sum == got["bytes_per_probe"] && got["bytes_per_probe: slot"] == 16_000 && got["bytes_per_probe: struct"] != 0, "%s %q: %v", point, sets, got)
+			require.That(t, (got["bytes_per_probe: detour buffer"] > 0 && got["bytes_per_probe: aggregate"] > 0) == (point == "o"), "%s: %v", point, got)
 		}
 	}
 }
@@ -102,9 +88,7 @@ func TestCrowdOfEveryEra(t *testing.T) {
 		var cost []int64
 		for _, n := range []string{"0", "20"} {
 			m, err := kinds.Measure(exptest.PointOf(t, experiment, "k", "crowd.same_bucket="+n, "workload.hits=10"))
-			if err != nil {
-				t.Fatalf("%s: %v", experiment, err)
-			}
+			require.Need(t, err == nil, "%s: %v", experiment, err)
 			cost = append(cost, m.Probed.Instructions-m.Base.Instructions)
 		}
 		if more := cost[1] - cost[0]; more < 10*20*3 || more > 10*20*8 {

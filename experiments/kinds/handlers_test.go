@@ -16,9 +16,7 @@ func handlerCost(t *testing.T, point string, sets ...string) (kinds.Sample, stri
 	t.Helper()
 	pt := exptest.PointOf(t, handlers, point, append(sets, "workload.hits=20")...)
 	m, err := kinds.Measure(pt)
-	if err != nil {
-		t.Fatalf("%s: %v", point, err)
-	}
+	require.Need(t, err == nil, "%s: %v", point, err)
 	return m.Probed.Sub(m.Base), strings.Join(m.Notes, "\n")
 }
 
@@ -84,9 +82,7 @@ func TestDisabledPoint(t *testing.T) {
 	exptest.Alone(t)
 	disabled, _ := handlerCost(t, "k", `points.k.flags=["disabled"]`)
 	optimized, _ := handlerCost(t, "o")
-	if disabled.Counts != (kinds.Counts{Calls: 20}) || optimized.Hits != 20 {
-		t.Errorf("counted are %+v, and of an optimized one %+v", disabled.Counts, optimized.Counts)
-	}
+	require.That(t, disabled.Counts == (kinds.Counts{Calls: 20}) && optimized.Hits == 20, "counted are %+v, and of an optimized one %+v", disabled.Counts, optimized.Counts)
 	if disabled.Instructions != 0 || 10*disabled.Time > optimized.Time {
 		t.Errorf("hits of a disabled probe: %d instructions, %d ticks; of an optimized one %d ticks", disabled.Instructions, disabled.Time,
 			optimized.Time)

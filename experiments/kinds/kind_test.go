@@ -31,9 +31,7 @@ func TestLatencyAddsUp(t *testing.T) {
 		if d := sum - m[kinds.MetricOptimized]; d > 0.001 || d < -0.001 {
 			t.Errorf("parts of %v us, and the whole is %v us", sum, m[kinds.MetricOptimized])
 		}
-		if m[kinds.MetricDelay] < 4000 || m[kinds.MetricDelay] > 5000 {
-			t.Errorf("the delay is %v us, want nearly 5 jiffies of 1000", m[kinds.MetricDelay])
-		}
+		require.That(t, !(m[kinds.MetricDelay] < 4000) && !(m[kinds.MetricDelay] > 5000), "the delay is %v us, want nearly 5 jiffies of 1000", m[kinds.MetricDelay])
 	}
 	if idle[kinds.MetricGrace] > 1 || busy[kinds.MetricGrace] < 2000 || busy[kinds.MetricGrace] > 3000 {
 		t.Errorf("grace periods are %v us idle and %v us busy", idle[kinds.MetricGrace], busy[kinds.MetricGrace])
@@ -75,13 +73,9 @@ func TestUnregisterTogether(t *testing.T) {
 // TestMissedBySleepers counts calls: 16 tasks are in a function that sleeps, and 4 instances see one each.
 func TestMissedBySleepers(t *testing.T) {
 	m := outcome(t, schema.KindMissed, "r", "workload.target=sleep_work", "kernel.preempt=none")
-	if m[results.MetricCalls] != 16 || m[kinds.MetricMissed] != 12 || m[kinds.MetricMissShare] != 75 {
-		t.Errorf("missed are %v", m)
-	}
+	require.That(t, m[results.MetricCalls] == 16 && m[kinds.MetricMissed] == 12 && m[kinds.MetricMissShare] == 75, "missed are %v", m)
 	m = outcome(t, schema.KindMissed, "r", "workload.target=sleep_work", "kernel.preempt=none", "kernel.cpus=1")
-	if m[kinds.MetricMissed] != 12 {
-		t.Errorf("missed on one CPU are %v", m)
-	}
+	require.That(t, m[kinds.MetricMissed] == 12, "missed on one CPU are %v", m)
 	if m = outcome(t, schema.KindMissed, "r", "workload.target=divide_work", "kernel.preempt=none"); m[kinds.MetricMissed] != 0 {
 		t.Errorf("of calls that run to their ends on two CPUs, %v are missed with four instances", m[kinds.MetricMissed])
 	}

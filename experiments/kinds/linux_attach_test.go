@@ -36,18 +36,14 @@ func TestLinuxAttach(t *testing.T) {
 		seen++
 		got, err := reports.Records(o.Point, o.Measurement)
 		require.NoError(t, err)
-		if c := o.Measurement.Counts; c != (kinds.Counts{Calls: 40, Hits: 40}) {
-			t.Errorf("%s: counted are %+v", o.Point.Name, c)
-		}
+		require.Equal(t, o.Measurement.Counts, (kinds.Counts{Calls: 40, Hits: 40}), "%s: counted", o.Point.Name)
 		name := strings.TrimSuffix(strings.TrimSuffix(o.Point.Name, "-count"), "-ringbuf")
 		checkAttached(t, got, exceptions[name], o.Point.Probe.Linux.Program != "")
 	}
 	if _, multi := p.Points[0].Linux.Kernel.Image.Symbol("register_fprobe_ips"); multi {
 		return
 	}
-	if seen != 56 || !strings.Contains(strings.Join(p.Notes, "\n"), "left out: kprobe-multi, kprobe-multi-count") {
-		t.Errorf("%d ways were measured; notes %q", seen, p.Notes)
-	}
+	require.That(t, seen == 56 && strings.Contains(strings.Join(p.Notes, "\n"), "left out: kprobe-multi, kprobe-multi-count"), "%d ways were measured; notes %q", seen, p.Notes)
 }
 
 // checkAttached holds the records of something attached.

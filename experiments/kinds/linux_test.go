@@ -75,9 +75,7 @@ func TestLinuxSeveral(t *testing.T) {
 				armed++
 			}
 		}
-		if armed != 2 {
-			t.Errorf("%s: %d of two probes", metric, armed)
-		}
+		require.That(t, armed == 2, "%s: %d of two probes", metric, armed)
 	}
 }
 
@@ -98,9 +96,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) (all []results.Record) {
 		all = append(all, got...)
 		if o.Point.Probe.Linux.What != schema.LinuxNone {
 			name, _, _ := strings.Cut(o.Point.Name, "-")
-			if c := o.Measurement.Counts; c != (kinds.Counts{Calls: 40, Hits: 40}) {
-				t.Errorf("%s: counted are %+v", o.Point.Name, c)
-			}
+			require.Equal(t, o.Measurement.Counts, (kinds.Counts{Calls: 40, Hits: 40}), "%s: counted", o.Point.Name)
 			checkLinux(t, got, want[name])
 		}
 		if i%5 != 0 {
@@ -108,9 +104,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) (all []results.Record) {
 		}
 		watch := &nobody{}
 		m, err := kinds.Observed(o.Point, func(*sim.Machine) cpus.Observer { return watch })
-		if err != nil || !reflect.DeepEqual(m, o.Measurement) || watch.steps == 0 {
-			t.Errorf("%s is another one when it is observed, in %d steps: %v", o.Point.Name, watch.steps, err)
-		}
+		require.That(t, err == nil && reflect.DeepEqual(m, o.Measurement) && watch.steps != 0, "%s is another one when it is observed, in %d steps: %v", o.Point.Name, watch.steps, err)
 	}
 	return all
 }
@@ -153,9 +147,7 @@ func TestLinuxTrace(t *testing.T) {
 		" entry ", "get_kprobe+0x0 ", "kprobe_trace_func+0x0 ", "ring_buffer_lock_reserve", " return ", " step ", "getppid+0xd ", "# cpu 0 is in user mode",
 	} {
 		at := strings.Index(text, station)
-		if at < 0 {
-			t.Fatalf("behind what came before, the trace has no %q:\n%s", station, b.String())
-		}
+		require.Need(t, at >= 0, "behind what came before, the trace has no %q:\n%s", station, b.String())
 		text = text[at:]
 	}
 }
@@ -240,9 +232,7 @@ func TestLinuxUserModule(t *testing.T) {
 			continue
 		}
 		want, err := measure(own)
-		if err != nil || !reflect.DeepEqual(got.Quantities, want.Quantities) {
-			t.Errorf("%s: %+v, want those of %s: %+v, %v", mine, got.Quantities, own, want.Quantities, err)
-		}
+		require.That(t, err == nil && reflect.DeepEqual(got.Quantities, want.Quantities), "%s: %+v, want those of %s: %+v, %v", mine, got.Quantities, own, want.Quantities, err)
 	}
 	for name, want := range map[string]string{"far": "hit 0 times in 70 iterations", "wrong": "insert the module kprobesim_empty: error 22 (EINVAL)"} {
 		require.Error(t, require.Err(measure(name)), want, "%s", name)
@@ -286,7 +276,5 @@ func TestLinuxMissed(t *testing.T) {
 	pt, err := linuxPlan(t, file).Point("nested")
 	require.NoError(t, err)
 	m, err := kinds.Measure(pt)
-	if err != nil || m.Counts != (kinds.Counts{Calls: 40, Hits: 80, Missed: 40}) {
-		t.Errorf("%v: counted are %+v", err, m)
-	}
+	require.That(t, err == nil && m.Counts == (kinds.Counts{Calls: 40, Hits: 80, Missed: 40}), "%v: counted are %+v", err, m)
 }

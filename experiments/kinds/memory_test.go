@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
+	"kprobesim/internal/require"
 )
 
 // TestRAMIsNotOfTheHeap measures a point: the runtime is asked for less than the RAM of the guest, most of which is
@@ -21,8 +22,6 @@ func TestRAMIsNotOfTheHeap(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	asked := after.TotalAlloc - before.TotalAlloc
-	if asked > uint64(pt.Kernel.Memory)/8 {
-		t.Errorf("a measurement asked for %d bytes of the heap, and the guest has %d of RAM", asked, pt.Kernel.Memory)
-	}
+	require.That(t, asked <= uint64(pt.Kernel.Memory)/8, "a measurement asked for %d bytes of the heap, and the guest has %d of RAM", asked, pt.Kernel.Memory)
 	t.Logf("%d bytes", asked)
 }

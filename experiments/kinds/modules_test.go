@@ -87,9 +87,7 @@ func measureModule(t *testing.T, kernel, text, point string) (*kinds.Measurement
 	pt, err := p.Point(point)
 	require.NoError(t, err)
 	m, err := kinds.Measure(pt)
-	if err != nil {
-		t.Fatalf("%s: %v", kernel, err)
-	}
+	require.Need(t, err == nil, "%s: %v", kernel, err)
 	return m, p
 }
 
@@ -107,20 +105,14 @@ func TestModulesOwnProbes(t *testing.T) {
 		if m.Over().Time <= 0 || handler == 0 {
 			t.Errorf("%s: a hit takes %v, phases %v", kernel, m.Over().Time, m.Over().Phases)
 		}
-		if !strings.HasPrefix(m.Console, "planted at bench_target\n") || !strings.Contains(m.Console, " hits, ") {
-			t.Errorf("%s: console %q", kernel, m.Console)
-		}
+		require.That(t, strings.HasPrefix(m.Console, "planted at bench_target\n") && strings.Contains(m.Console, " hits, "), "%s: console %q", kernel, m.Console)
 		found := false
 		for _, in := range p.Inputs {
 			found = found || in.Kind == "module" && in.Name == "my_probe.o" && in.Hash != ""
 		}
-		if !found {
-			t.Errorf("%s: inputs %+v", kernel, p.Inputs)
-		}
+		require.That(t, found, "%s: inputs %+v", kernel, p.Inputs)
 		again, _ := measureModule(t, kernel, ownProbes, "own")
-		if again.Over().Time != m.Over().Time || again.Console != m.Console {
-			t.Errorf("%s: %v, and again %v", kernel, m.Over().Time, again.Over().Time)
-		}
+		require.That(t, again.Over().Time == m.Over().Time && again.Console == m.Console, "%s: %v, and again %v", kernel, m.Over().Time, again.Over().Time)
 	}
 }
 
@@ -177,22 +169,16 @@ func TestTrial(t *testing.T) {
 		f, err := l.Module(filepath.Join(objects, kernel, "my_probe.o"), "")
 		require.NoError(t, err)
 		tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Calls: []string{"my_probe:tell", "nothing"}})
-		if err != nil {
-			t.Fatalf("%s: %v", kernel, err)
-		}
+		require.Need(t, err == nil, "%s: %v", kernel, err)
 		rows := tried.Rows
-		if len(rows) != 3 || rows[0].Function != "work_checksum" || len(rows[0].Probes) != 2 || rows[0].Over <= 0 || rows[0].First <= 0 {
-			t.Fatalf("%s: %+v", kernel, rows)
-		}
+		require.Need(t, len(rows) == 3 && rows[0].Function == "work_checksum" && len(rows[0].Probes) == 2 && rows[0].Over > 0 && rows[0].First > 0, "%s: %+v", kernel, rows)
 		if c := rows[0].Counts; c != (kinds.Counts{Calls: 20, Hits: 20}) || rows[0].Calls != 20 {
 			t.Errorf("%s: counted are %+v", kernel, c)
 		}
 		if rows[1].Calls != 1 || rows[1].Result != 85 || rows[2].Why == "" {
 			t.Errorf("%s: %+v", kernel, rows[1:])
 		}
-		if len(tried.Probes) != 2 || tried.Probes[0].Mode == kprobes.Gone || !strings.Contains(tried.Console, "85 hits") {
-			t.Errorf("%s: %+v\n%s", kernel, tried.Probes, tried.Console)
-		}
+		require.That(t, len(tried.Probes) == 2 && tried.Probes[0].Mode != kprobes.Gone && strings.Contains(tried.Console, "85 hits"), "%s: %+v\n%s", kernel, tried.Probes, tried.Console)
 	}
 	require.Error(t, require.Err(planning.NewLoader().Trial("x86_64-2000", "")), "no image \"x86_64-2000\"", "the call")
 }

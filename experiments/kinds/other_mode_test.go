@@ -28,9 +28,7 @@ func TestOtherModeSaysWhy(t *testing.T) {
 		{exptest.E5410, "o", []string{"workload.target=work_switch"}, "is boosted, not optimized: ", "ftrace"},
 	} {
 		_, err := kinds.Measure(exptest.PointOf(t, tt.experiment, tt.point, tt.sets...))
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), tt.never) {
-			t.Errorf("%q: %v, want %q", tt.sets, err, tt.want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), tt.never), "%q: %v, want %q", tt.sets, err, tt.want)
 	}
 }
 
@@ -70,7 +68,5 @@ func TestTrialOfFunctionWithoutProbe(t *testing.T) {
 	if r := calls["work_checksum"]; r.Over <= 0 || r.Over > 20*r.First {
 		t.Errorf("20 hits: %+v", r)
 	}
-	if len(tried.Rows) != 3 {
-		t.Errorf("rows %+v", tried.Rows)
-	}
+	require.That(t, len(tried.Rows) == 3, "rows %+v", tried.Rows)
 }

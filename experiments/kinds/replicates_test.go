@@ -18,13 +18,9 @@ import (
 func measured(t *testing.T, pt *schema.Point) []results.Record {
 	t.Helper()
 	m, err := kinds.Measure(pt)
-	if err != nil {
-		t.Fatalf("%s: %v", pt.Name, err)
-	}
+	require.Need(t, err == nil, "%s: %v", pt.Name, err)
 	records, err := reports.Records(pt, m)
-	if err != nil {
-		t.Fatalf("%s: %v", pt.Name, err)
-	}
+	require.Need(t, err == nil, "%s: %v", pt.Name, err)
 	for i := range records {
 		records[i].Replicate, records[i].Seed = 0, 0
 	}
@@ -41,13 +37,9 @@ func TestReplicates(t *testing.T) {
 				return exptest.PointOf(t, name, point, append(sets, "workload.hits=30", "workload.warmup=10")...)
 			}
 			plain := measured(t, pt("r"))
-			if !slices.Equal(plain, measured(t, pt("r/replicate=0", "replicates=2"))) {
-				t.Error("the first replicate is not what one replicate is")
-			}
+			require.That(t, slices.Equal(plain, measured(t, pt("r/replicate=0", "replicates=2"))), "the first replicate is not what one replicate is")
 			second := measured(t, pt("r/replicate=1", "replicates=2"))
-			if !slices.Equal(second, measured(t, pt("r/replicate=1", "replicates=5"))) {
-				t.Error("the second of two replicates is not the second of five")
-			}
+			require.That(t, slices.Equal(second, measured(t, pt("r/replicate=1", "replicates=5"))), "the second of two replicates is not the second of five")
 			third, seeded := measured(t, pt("r/replicate=2", "replicates=3")), measured(t, pt("r", "seed=1"))
 			for i, a := range [][]results.Record{plain, second, third, seeded} {
 				for _, b := range [][]results.Record{plain, second, third, seeded}[i+1:] {
@@ -82,9 +74,7 @@ func TestKindsRunUnderDrawnLayouts(t *testing.T) {
 			for i := range 3 {
 				differs = differs || !slices.Equal(want, measured(t, &p.Points[i+1]))
 			}
-			if !differs {
-				t.Error("no layout changes anything")
-			}
+			require.That(t, differs, "no layout changes anything")
 			last := &p.Points[len(p.Points)-1] // with another load or another probe
 			measured(t, last)
 		})

@@ -59,9 +59,7 @@ func inOrder(t *testing.T, text string, stations []string) {
 	t.Helper()
 	for _, want := range stations {
 		_, behind, found := strings.Cut(text, want)
-		if !found {
-			t.Fatalf("the trace has no %s behind the others\n%s", want, text)
-		}
+		require.Need(t, found, "the trace has no %s behind the others\n%s", want, text)
 		text = behind
 	}
 }

@@ -90,13 +90,9 @@ func holdProfiles(t *testing.T, all []looked) {
 		require.NoError(t, err)
 		names := profiledIn(t, m.Profile)
 		for _, fn := range c.stations {
-			if !names[fn] {
-				t.Errorf("%s, %s: %s is not in the profile", c.name, c.point, fn)
-			}
+			require.That(t, names[fn], "%s, %s: %s is not in the profile", c.name, c.point, fn)
 		}
-		if names["page_fault"] || names["user_targets"] {
-			t.Errorf("%s, %s: the profile has more than hits", c.name, c.point)
-		}
+		require.That(t, !names["page_fault"] && !names["user_targets"], "%s, %s: the profile has more than hits", c.name, c.point)
 	}
 }
 
@@ -120,8 +116,6 @@ func TestTraceOfModules(t *testing.T) {
 		require.NoError(t, err)
 		trace, names := shownHit(t, pt, 2), profiledIn(t, m.Profile)
 		inOrder(t, trace, entered([]string{"bench_target", "my_probe:probe_pre", "my_probe:probe_post", "bench_target"}))
-		if !names["my_probe:probe_pre"] || !names["my_probe:probe_post"] {
-			t.Errorf("%s: the profile lacks a function of the module: %v", kernel, names)
-		}
+		require.That(t, names["my_probe:probe_pre"] && names["my_probe:probe_post"], "%s: the profile lacks a function of the module: %v", kernel, names)
 	}
 }

@@ -23,15 +23,11 @@ func TestPlain(t *testing.T) {
 			s.counter.probes = []uint64{1} // of which the guest has counted nothing
 			return nil
 		})
-		if err == nil {
-			t.Error("missed returns of no probe are counted")
-		}
+		require.That(t, err != nil, "missed returns of no probe are counted")
 		s.counter = nil
 		return s.plain(out)
 	}))
-	if out.Rows[0].Over != 0 || out.Rows[1].Over >= 0 {
-		t.Errorf("%+v", out.Rows)
-	}
+	require.That(t, out.Rows[0].Over == 0 && out.Rows[1].Over < 0, "%+v", out.Rows)
 	out.Rows[0].Why = ""
 	if err := boot(pt, nil, func(s *session) error { return s.plain(out) }); err == nil || !strings.Contains(err.Error(), "nothing without the module") {
 		t.Error(err)

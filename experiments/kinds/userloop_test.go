@@ -64,9 +64,7 @@ func TestTraceOfASystemCall(t *testing.T) {
 		rest := b.String()
 		for _, text := range c.want {
 			_, after, ok := strings.Cut(rest, text)
-			if !ok {
-				t.Fatalf("%s: no %q in its place in\n%s", c.name, text, b.String())
-			}
+			require.Need(t, ok, "%s: no %q in its place in\n%s", c.name, text, b.String())
 			rest = after
 		}
 		if n := strings.Count(b.String(), "handler_empty+0x0"); n != 1 || strings.Contains(rest, "sys_exit") {

@@ -35,9 +35,7 @@ func TestWatchpointsMeasured(t *testing.T) {
 		}
 	}
 	one, four := value("w/kernel.cpus=1", kinds.MetricWatch), value("w/kernel.cpus=4", kinds.MetricWatch)
-	if four <= one {
-		t.Errorf("registering takes %v us on one CPU and %v us on four", one, four)
-	}
+	require.That(t, !(four <= one), "registering takes %v us on one CPU and %v us on four", one, four)
 }
 
 // TestWatchpointThatIsNotHit has a point say what is not so.

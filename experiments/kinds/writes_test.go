@@ -31,9 +31,7 @@ func TestWritesSwitchProbes(t *testing.T) {
 	cost := func(point, text string) (int64, string) {
 		pt := exptest.PointOf(t, own(t, text), point, "workload.hits=20")
 		m, err := kinds.Measure(pt)
-		if err != nil {
-			t.Fatalf("%s: %v", point, err)
-		}
+		require.Need(t, err == nil, "%s: %v", point, err)
 		return int64(m.Probed.Sub(m.Base).Instructions), strings.Join(m.Notes, "\n")
 	}
 	write := func(file, value, after string) string {
@@ -45,15 +43,11 @@ func TestWritesSwitchProbes(t *testing.T) {
 	if d := 2*half - all; none > all/20 || d < -all/20 || d > all/10 {
 		t.Errorf("instructions of the probe: %d, switched off %d, in half of the calls %d", all, none, half)
 	}
-	if !strings.Contains(notes, "after 10 of the measured calls") {
-		t.Errorf("notes %q", notes)
-	}
+	require.That(t, strings.Contains(notes, "after 10 of the measured calls"), "notes %q", notes)
 	jumped, _ := cost("o", "")
 	trapped, _ := cost("o", write(jumps, "0", "10"))
 	back, _ := cost("o", write(jumps, "0", "10")+write(jumps, "1", "10"))
-	if trapped < jumped+jumped/4 || back > jumped+jumped/10 {
-		t.Errorf("instructions of the probe: %d with a jump, %d when it goes, %d when it comes back", jumped, trapped, back)
-	}
+	require.That(t, trapped >= jumped+jumped/4 && back <= jumped+jumped/10, "instructions of the probe: %d with a jump, %d when it goes, %d when it comes back", jumped, trapped, back)
 }
 
 // TestInspectShowsFiles: the files tell of the moment. The wish for a jump shows as the jump does, as in the kernels.
@@ -67,9 +61,7 @@ func TestInspectShowsFiles(t *testing.T) {
 		if err := kinds.Inspect(pt, moment, 20_000, &b); err != nil {
 			t.Fatalf("%s: %v", moment, err)
 		}
-		if !strings.Contains(b.String(), want) || !strings.Contains(b.String(), "kprobes-optimization\n  1\n") {
-			t.Errorf("%s: want %q in\n%s", moment, want, b.String())
-		}
+		require.That(t, strings.Contains(b.String(), want) && strings.Contains(b.String(), "kprobes-optimization\n  1\n"), "%s: want %q in\n%s", moment, want, b.String())
 	}
 }
 
@@ -87,14 +79,10 @@ points = [{ name = "k", kind = "kprobe", mode = "step", handler = "empty" }]
 	pt := exptest.PointOf(t, name, "k")
 	f, _ := pt.Image.Func("work_locked_update")
 	file, line, ok := pt.Image.Line(f.Entry + f.Size/2)
-	if !ok || !strings.HasSuffix(file, "work/paths.c") {
-		t.Fatalf("%s:%d, %v", file, line, ok)
-	}
+	require.Need(t, ok && strings.HasSuffix(file, "work/paths.c"), "%s:%d, %v", file, line, ok)
 	want, _ := pt.Image.LineIn("paths.c", line, f.Entry, f.Entry+f.Size)
 	pt = exptest.PointOf(t, name, "k", "workload.line=paths.c:"+strconv.Itoa(line))
-	if pt.Workload.Offset == 0 || f.Entry+pt.Workload.Offset != want {
-		t.Errorf("line %d is at offset %#x, want %#x", line, pt.Workload.Offset, want-f.Entry)
-	}
+	require.That(t, pt.Workload.Offset != 0 && f.Entry+pt.Workload.Offset == want, "line %d is at offset %#x, want %#x", line, pt.Workload.Offset, want-f.Entry)
 	if _, err := kinds.Measure(pt); err != nil {
 		t.Error(err)
 	}

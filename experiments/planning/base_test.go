@@ -35,16 +35,10 @@ handler = "ret_empty"
 `)
 	p, err := exptest.ToyLoader().Plan(file, nil)
 	require.NoError(t, err)
-	if p.Name != "more" || len(p.Points) != 3 || len(p.Inputs) != 5 {
-		t.Fatalf("%s has %d points, %d inputs", p.Name, len(p.Points), len(p.Inputs))
-	}
+	require.Need(t, p.Name == "more" && len(p.Points) == 3 && len(p.Inputs) == 5, "%s has %d points, %d inputs", p.Name, len(p.Points), len(p.Inputs))
 	b := p.Points[1]
-	if b.Probe.Handler != "handler_count" || b.Probe.Mode != kprobes.Boosted || b.Probe.Published == nil {
-		t.Errorf("point b is %+v", b.Probe)
-	}
-	if b.Machine.Name != "mine" || b.Machine.CPU.Events["mispredict"] != 20*60 || b.Machine.CPU.Width != 4 {
-		t.Errorf("machine is %+v", b.Machine)
-	}
+	require.That(t, b.Probe.Handler == "handler_count" && b.Probe.Mode == kprobes.Boosted && b.Probe.Published != nil, "point b is %+v", b.Probe)
+	require.That(t, b.Machine.Name == "mine" && b.Machine.CPU.Events["mispredict"] == 20*60 && b.Machine.CPU.Width == 4, "machine is %+v", b.Machine)
 }
 
 func TestBaseErrors(t *testing.T) {
@@ -100,12 +94,8 @@ workload.warmup = [4, 5]
 		"workload.hits = 7\n[sweep]\n\"workload.hits\" = [8, 9]":                           16,
 	} {
 		p, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "top.toml", "base = \"swept.toml\"\nname = \"top\"\n"+text), nil)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if len(p.Points) != want {
-			t.Errorf("%s: %d points, want %d", text, len(p.Points), want)
-		}
+		require.Need(t, err == nil, "%s: %v", text, err)
+		require.That(t, len(p.Points) == want, "%s: %d points, want %d", text, len(p.Points), want)
 		if h := p.Points[0].Workload.Hits; strings.Contains(text, "hits = 7") != (h == 7) && !strings.Contains(text, "sweep") {
 			t.Errorf("%s: %d hits", text, h)
 		}
@@ -118,9 +108,7 @@ func TestStandardInput(t *testing.T) {
 	l := exptest.ToyLoader()
 	l.Stdin = strings.NewReader("base = \"./toy.toml\"\nname = \"piped\"\n")
 	p, err := l.Plan("-", nil)
-	if err != nil || p.Name != "piped" || len(p.Points) != 2 {
-		t.Errorf("%+v, %v", p, err)
-	}
+	require.That(t, err == nil && p.Name == "piped" && len(p.Points) == 2, "%+v, %v", p, err)
 	l = exptest.ToyLoader()
 	l.Stdin = strings.NewReader("nam = 3\n")
 	require.Error(t, require.Err(l.Plan("-", nil)), "standard input:1:1: unknown key", "a mistake")
@@ -132,7 +120,5 @@ func TestControlCharacters(t *testing.T) {
 	dir := filepath.Dir(exptest.ToyFiles(t))
 	file := exptest.Write(t, dir, "esc.toml", "base = \"toy.toml\"\nname = \"esc\"\ntitle = \"a\\u001b[31mb\"\n")
 	_, err := exptest.ToyLoader().Plan(file, nil)
-	if err == nil || !strings.Contains(err.Error(), "esc.toml:3:9: title") || strings.Contains(err.Error(), "\x1b") {
-		t.Errorf("got %v", err)
-	}
+	require.That(t, err != nil && strings.Contains(err.Error(), "esc.toml:3:9: title") && !strings.Contains(err.Error(), "\x1b"), "got %v", err)
 }

@@ -20,9 +20,7 @@ func TestInputsOfASecondPlan(t *testing.T) {
 	for range 2 {
 		p, err := l.Plan(file, nil)
 		require.NoError(t, err)
-		if len(p.Inputs) != 3 {
-			t.Errorf("inputs %v, want experiment, machine and image", p.Inputs)
-		}
+		require.That(t, len(p.Inputs) == 3, "inputs %v, want experiment, machine and image", p.Inputs)
 	}
 }
 
@@ -49,9 +47,7 @@ func TestBadCollections(t *testing.T) {
 		file := exptest.CollectionFiles(t)
 		dir := filepath.Dir(file)
 		text := strings.Replace(exptest.ToyCollection, c.old, c.new, 1)
-		if text == exptest.ToyCollection {
-			t.Fatalf("%s changes nothing", c.name)
-		}
+		require.Need(t, text != exptest.ToyCollection, "%s changes nothing", c.name)
 		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "both.toml", text), nil)
 		if err == nil {
 			t.Errorf("%s: no error", c.name)
@@ -68,9 +64,7 @@ func TestMistakeInACollectedFile(t *testing.T) {
 	file := exptest.CollectionFiles(t)
 	exptest.Write(t, filepath.Dir(file), "slow.toml", "base = \"toy.toml\"\nname = \"slow\"\n[workload]\nhits = 0\n")
 	_, err := exptest.ToyLoader().Plan(file, nil)
-	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), "slow.toml:4:8: workload.hits") {
-		t.Errorf("got %v", err)
-	}
+	require.That(t, err != nil && strings.Count(err.Error(), "\n") == 0 && strings.Contains(err.Error(), "slow.toml:4:8: workload.hits"), "got %v", err)
 }
 
 // A collection takes every kind. A figure needs an experiment of its kind, and but for overheads exactly one.
@@ -90,8 +84,6 @@ func TestCollectedKinds(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		if p.Kind != c.kind || p.Wish.Title != "Both" {
-			t.Errorf("%s: kind %q, title of figures %q", c.text, p.Kind, p.Wish.Title)
-		}
+		require.That(t, p.Kind == c.kind && p.Wish.Title == "Both", "%s: kind %q, title of figures %q", c.text, p.Kind, p.Wish.Title)
 	}
 }

@@ -3,7 +3,6 @@ package planning
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
@@ -38,9 +37,7 @@ func TestSchemas(t *testing.T) {
 			if err := validate(t, schema, string(b)); err != nil {
 				t.Errorf("%s: %v", file, err)
 			}
-			if err := validate(t, schema, "unknown_key = 1\n"+string(b)); err == nil || !strings.Contains(err.Error(), "unknown_key") {
-				t.Errorf("%s with an unknown key: %v", file, err)
-			}
+			require.Error(t, validate(t, schema, "unknown_key = 1\n"+string(b)), "unknown_key", "%s with an unknown key", file)
 		}
 	}
 }
@@ -60,15 +57,11 @@ func TestSchemaRefuses(t *testing.T) {
 	} {
 		schema := compiled(t, s)
 		for _, text := range bad {
-			if err := validate(t, schema, text); err == nil {
-				t.Errorf("the schema takes %q", text)
-			}
+			require.That(t, validate(t, schema, text) != nil, "the schema takes %q", text)
 		}
 	}
 	again := require.Must(json.Marshal(l.ExperimentSchema()))(t)
-	if !bytes.Equal(again, require.Must(json.Marshal(NewLoader().ExperimentSchema()))(t)) {
-		t.Error("two schemas differ")
-	}
+	require.That(t, bytes.Equal(again, require.Must(json.Marshal(NewLoader().ExperimentSchema()))(t)), "two schemas differ")
 }
 
 // validate reads TOML as an editor does.

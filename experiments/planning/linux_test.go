@@ -37,12 +37,8 @@ func TestLinuxKernel(t *testing.T) {
 		if err != nil || p.Lacking != nil {
 			t.Fatal(err, p.Lacking)
 		}
-		if got := filepath.Base(p.Points[0].Image.Name); got != want {
-			t.Errorf("%s: kernel %s, want %s", experiment, got, want)
-		}
-		if era := p.Points[0].Kernel.Era; era != linuxtest.Release {
-			t.Errorf("%s: the kernel is of %q, want %s", experiment, era, linuxtest.Release)
-		}
+		require.Equal(t, filepath.Base(p.Points[0].Image.Name), want, "%s: kernel", experiment)
+		require.Equal(t, p.Points[0].Kernel.Era, linuxtest.Release, "%s: the kernel is of", experiment)
 		if l := p.Points[0].Linux; l.CPUs != 1 || l.Memory != 192<<20 || l.Date != 1_700_000_000 || l.Command != distro.Command(1) {
 			t.Errorf("%s: without settings the kernel gets %d CPUs, %d bytes, date %d and %q", experiment, l.CPUs, l.Memory, l.Date, l.Command)
 		}
@@ -50,12 +46,8 @@ func TestLinuxKernel(t *testing.T) {
 		for _, in := range p.Inputs {
 			found = found || in.Kind == "kernel" && in.Name == want && in.Hash == p.Points[0].Image.Hash
 		}
-		if !found || p.Keys["kernel "+want] == "" {
-			t.Errorf("%s: the inputs %v do not have the kernel", experiment, p.Inputs)
-		}
-		if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "left out: f, e, k, o, rf, re, rk, ro, u, uk, ur, w, whose handler") {
-			t.Errorf("%s: notes %q", experiment, p.Notes)
-		}
+		require.That(t, found && p.Keys["kernel "+want] != "", "%s: the inputs %v do not have the kernel", experiment, p.Inputs)
+		require.That(t, len(p.Notes) == 1 && strings.Contains(p.Notes[0], "left out: f, e, k, o, rf, re, rk, ro, u, uk, ur, w, whose handler"), "%s: notes %q", experiment, p.Notes)
 	}
 	for set, fits := range map[string]bool{
 		"cpus=0": false, "cpus=32": true, "cpus=33": false, "memory='64 MiB'": true, "memory='67108863'": false, "memory='3 GiB'": true,
@@ -81,12 +73,8 @@ func TestLinuxModule(t *testing.T) {
 	require.NoError(t, err)
 	without, err := planning.NewLoader().Plan("linux-probes", nil)
 	require.NoError(t, err)
-	if len(with.Points) <= len(without.Points) || len(with.Notes) > 0 {
-		t.Errorf("%d points with the module, %d without it; notes %q", len(with.Points), len(without.Points), with.Notes)
-	}
-	if with.Points[0].Key("") == without.Points[0].Key("") {
-		t.Error("the module is no part of what a measurement follows from")
-	}
+	require.That(t, len(with.Points) > len(without.Points) && len(with.Notes) <= 0, "%d points with the module, %d without it; notes %q", len(with.Points), len(without.Points), with.Notes)
+	require.That(t, with.Points[0].Key("") != without.Points[0].Key(""), "the module is no part of what a measurement follows from")
 }
 
 // TestLinuxAttachLeavesOut names the ways to attach that a kernel was built without, and refuses what no way has.
@@ -96,9 +84,7 @@ func TestLinuxAttachLeavesOut(t *testing.T) {
 	require.NoError(t, err)
 	want := "left out: kprobe-multi, kprobe-multi-count, kprobe-multi-ringbuf, kretprobe-multi, kretprobe-multi-count, kretprobe-multi-ringbuf: " +
 		"the kernel was built without CONFIG_FPROBE"
-	if len(p.Notes) != 1 || p.Notes[0] != want {
-		t.Errorf("notes %q", p.Notes)
-	}
+	require.That(t, len(p.Notes) == 1 && p.Notes[0] == want, "notes %q", p.Notes)
 	if _, err := p.Point("kprobe-multi"); err == nil || !p.Points[0].Linux.Attaching {
 		t.Error("a point that is left out is there, or none attaches anything")
 	}
@@ -117,14 +103,10 @@ func TestLinuxAttachLeavesOut(t *testing.T) {
 func TestLinuxLacks(t *testing.T) {
 	t.Setenv(planning.KernelFolder, "")
 	p, err := planning.NewLoader().Plan("linux-probes", nil)
-	if err != nil || p.Lacking == nil || !strings.Contains(p.Lacking.Error(), "no kernel of a distribution") || len(p.Points) < 10 {
-		t.Errorf("without a kernel: %v, %v", err, p.Lacking)
-	}
+	require.That(t, err == nil && p.Lacking != nil && strings.Contains(p.Lacking.Error(), "no kernel of a distribution") && len(p.Points) >= 10, "without a kernel: %v, %v", err, p.Lacking)
 	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-32": 32}))
 	p, err = planning.NewLoader().Plan("linux-probes", nil)
-	if err != nil || p.Lacking == nil || !strings.Contains(p.Lacking.Error(), "no kernel of 64 bits") {
-		t.Errorf("without a kernel of 64 bits: %v, %v", err, p.Lacking)
-	}
+	require.That(t, err == nil && p.Lacking != nil && strings.Contains(p.Lacking.Error(), "no kernel of 64 bits"), "without a kernel of 64 bits: %v, %v", err, p.Lacking)
 	file := filepath.Join(t.TempDir(), "no-kernel")
 	require.NoError(t, os.WriteFile(file, []byte("nothing"), 0o644))
 	for want, sets := range map[string][]string{

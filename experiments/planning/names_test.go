@@ -22,9 +22,7 @@ func TestSortOf(t *testing.T) {
 		"base = \"linux-probes\"\nmachine = \"other\"\n": SortExperiment,
 		"script = []\n":                                  SortScenario,
 	} {
-		if got := SortOf("f.toml", []byte(text)); got != want {
-			t.Errorf("%q is a %s, want a %s", text, got, want)
-		}
+		require.Equal(t, SortOf("f.toml", []byte(text)), want, "%q is a", text)
 	}
 }
 
@@ -56,9 +54,7 @@ func TestMet(t *testing.T) {
 		{needs{jprobes: true}, kprobes.Era{Year: 2012}, true},
 		{needs{jprobes: true}, kprobes.Era{Year: 2020}, false},
 	} {
-		if got := x.need.met(x.era); got != x.want {
-			t.Errorf("%+v of a kernel with %+v: %t", x.need, x.era, got)
-		}
+		require.Equal(t, x.need.met(x.era), x.want, "%+v of a kernel with %+v", x.need, x.era)
 	}
 }
 
@@ -74,23 +70,17 @@ func TestHeaders(t *testing.T) {
 			if tool == "last" {
 				want = at
 			}
-			if got := Headers(filepath.Join(root, kernel), "1"); got != want {
-				t.Errorf("%s without %s: %q, want %q", kernel, tool, got, want)
-			}
+			require.Equal(t, Headers(filepath.Join(root, kernel), "1"), want, "%s without %s", kernel, tool)
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(tools, tool), nil, 0o755))
 	}
-	if got := Headers(filepath.Join(root, "vmlinuz"), "2"); got != "" {
-		t.Errorf("of another release: %q", got)
-	}
+	require.Equal(t, Headers(filepath.Join(root, "vmlinuz"), "2"), "", "of another release")
 }
 
 // TestFunctions lists what a kernel of this program has, and knows no other kernel.
 func TestFunctions(t *testing.T) {
 	got, err := NewLoader().Functions("x86_64-2010")
-	if err != nil || !slices.ContainsFunc(got, func(f GuestFunction) bool { return f.Name == "bench_target" }) {
-		t.Errorf("%d functions, %v", len(got), err)
-	}
+	require.That(t, err == nil && slices.ContainsFunc(got, func(f GuestFunction) bool { return f.Name == "bench_target" }), "%d functions, %v", len(got), err)
 	if got, err := NewLoader().Functions("x86_64-1999"); err == nil {
 		t.Errorf("%d functions of no kernel", len(got))
 	}
@@ -99,9 +89,7 @@ func TestFunctions(t *testing.T) {
 // TestExperimentKind reads the kind that a file names.
 func TestExperimentKind(t *testing.T) {
 	for name, want := range map[string]string{"linux-probes": "linux", "eras-i386-2005": ""} {
-		if got, err := NewLoader().ExperimentKind(name); err != nil || got != want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		require.Got(NewLoader().ExperimentKind(name))(t, want, "%s", name)
 	}
 	if _, err := NewLoader().ExperimentKind("nothing"); err == nil {
 		t.Error("an experiment that is not there has a kind")

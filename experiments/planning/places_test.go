@@ -21,9 +21,7 @@ func TestEveryOffset(t *testing.T) {
 	far := 0
 	for _, name := range []string{"work_checksum", "work_recursive"} {
 		f, ok := pt.Image.Func(name)
-		if !ok {
-			t.Fatalf("no function %s", name)
-		}
+		require.Need(t, ok, "no function %s", name)
 		code := pt.Image.Code(f)
 		inside := map[uint64]string{}
 		for off := uint64(0); off < f.Size; {
@@ -42,14 +40,10 @@ func TestEveryOffset(t *testing.T) {
 			if off >= f.Size {
 				want = fmt.Sprintf("%s has %d bytes: offset %d is outside", name, f.Size, off)
 			}
-			if want == "" && err != nil && strings.Contains(err.Error(), "workload.offset") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-				t.Errorf("%s+%#x: %v, want %q", name, off, err, want)
-			}
+			require.That(t, (want != "" || err == nil || !strings.Contains(err.Error(), "workload.offset")) && (want == "" || err != nil && strings.Contains(err.Error(), want)), "%s+%#x: %v, want %q", name, off, err, want)
 		}
 	}
-	if far == 0 {
-		t.Error("no instruction leads to an address of its function")
-	}
+	require.That(t, far != 0, "no instruction leads to an address of its function")
 }
 
 // A module is looked for from the folder of the file that names it, and one with a whole path where that says.
@@ -67,20 +61,14 @@ func TestLinuxModuleBesideTheExperiment(t *testing.T) {
 	for name, module := range map[string]string{"beside": "mine.ko", "whole": whole} {
 		file := write(filepath.Join(here, name+".toml"), fmt.Sprintf("base = \"linux-probes\"\ntitle = \"t\"\n[linux]\nmodule = %q\n", module))
 		p, err := planning.NewLoader().Plan(file, nil)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		require.Need(t, err == nil, "%s: %v", name, err)
 		hashes[name] = p.Points[0].Linux.ModuleHash
 		if want := map[string]string{"beside": "beside", "whole": "elsewhere"}[name]; string(p.Points[0].Linux.ModuleFile) != want {
 			t.Errorf("%s: the module %q, want %q", name, p.Points[0].Linux.ModuleFile, want)
 		}
-		if p.Keys["module mine.ko"] != hashes[name] {
-			t.Errorf("%s: keys have %q", name, p.Keys["module mine.ko"])
-		}
+		require.Equal(t, p.Keys["module mine.ko"], hashes[name], "%s: keys have", name)
 	}
-	if hashes["beside"] == hashes["whole"] {
-		t.Error("two modules have one hash")
-	}
+	require.That(t, hashes["beside"] != hashes["whole"], "two modules have one hash")
 	file := write(filepath.Join(here, "none.toml"), "base = \"linux-probes\"\ntitle = \"t\"\n[linux]\nmodule = \"none.ko\"\n")
 	require.Error(t, require.Err(planning.NewLoader().Plan(file, nil)), "none.ko", "a module that is not there")
 }

@@ -21,19 +21,13 @@ func TestPlan(t *testing.T) {
 	require.NoError(t, err)
 	k, err := p.Point("k")
 	require.NoError(t, err)
-	if k.Workload.Hits != 7 || k.Probe.Handler != "handler_count" || k.Machine.CPU.Events["mispredict"] != 20*60 {
-		t.Errorf("overrides did not arrive: %+v", k)
-	}
+	require.That(t, k.Workload.Hits == 7 && k.Probe.Handler == "handler_count" && k.Machine.CPU.Events["mispredict"] == 20*60, "overrides did not arrive: %+v", k)
 	if k.Probe.Role != results.Simulated || p.Points[1].Probe.Role != results.Simulated {
 		t.Errorf("on a changed machine roles are %s, %s", k.Probe.Role, p.Points[1].Probe.Role)
 	}
-	if k.Probe.Published.Micros.String() != "0.99" || len(p.Inputs) != 3 {
-		t.Errorf("published %s, inputs %v", k.Probe.Published.Micros, p.Inputs)
-	}
+	require.That(t, k.Probe.Published.Micros.String() == "0.99" && len(p.Inputs) == 3, "published %s, inputs %v", k.Probe.Published.Micros, p.Inputs)
 	for _, param := range k.Machine.Params {
-		if param.Path == "event.mispredict.cycles" && !strings.HasPrefix(param.Source, "overridden") {
-			t.Errorf("an overridden number keeps the source %q", param.Source)
-		}
+		require.That(t, param.Path != "event.mispredict.cycles" || strings.HasPrefix(param.Source, "overridden"), "an overridden number keeps the source %q", param.Source)
 	}
 }
 
@@ -59,12 +53,8 @@ func TestSweep(t *testing.T) {
 	file := exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [10, 20]\nmachine.event.trap.cycles = [\"1/2\", 2, 3]\n")
 	p, err := exptest.ToyLoader().Plan(file, nil)
 	require.NoError(t, err)
-	if len(p.Points) != 12 {
-		t.Fatalf("%d points, want 12", len(p.Points))
-	}
-	if n := p.Points[2].Name; n != "k/workload.hits=10/machine.event.trap.cycles=2" {
-		t.Errorf("third point is %s", n)
-	}
+	require.Need(t, len(p.Points) == 12, "%d points, want 12", len(p.Points))
+	require.Equal(t, p.Points[2].Name, "k/workload.hits=10/machine.event.trap.cycles=2", "third point")
 	if h := p.Points[11].Workload.Hits; h != 20 {
 		t.Errorf("last point has %d hits", h)
 	}
@@ -128,9 +118,7 @@ func TestBadExperiments(t *testing.T) {
 		dir := t.TempDir()
 		exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
 		text := strings.ReplaceAll(exptest.ToyExperiment, c.old, c.new)
-		if text == exptest.ToyExperiment {
-			t.Fatalf("%s changes nothing", c.name)
-		}
+		require.Need(t, text != exptest.ToyExperiment, "%s changes nothing", c.name)
 		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml", text), nil)
 		if err == nil {
 			t.Errorf("%s: no error", c.name)
@@ -178,9 +166,7 @@ func TestBadMachines(t *testing.T) {
 	for _, c := range badMachines {
 		dir := t.TempDir()
 		text := strings.Replace(exptest.ToyMachine, c.old, c.new, 1)
-		if text == exptest.ToyMachine {
-			t.Fatalf("%s changes nothing", c.name)
-		}
+		require.Need(t, text != exptest.ToyMachine, "%s changes nothing", c.name)
 		exptest.Write(t, dir, "machine.toml", text)
 		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment), nil)
 		if err == nil {
@@ -232,9 +218,7 @@ func FuzzPlan(f *testing.F) {
 		l.Forget()
 		file := exptest.Write(t, dir, "toy.toml", text)
 		p, err := l.Plan(file, []string{set})
-		if err == nil && len(p.Points) == 0 {
-			t.Errorf("a plan without points and without an error")
-		}
+		require.That(t, err != nil || len(p.Points) != 0, "a plan without points and without an error")
 	})
 }
 
@@ -246,9 +230,7 @@ func TestReplicateNames(t *testing.T) {
 	var names []string
 	for i, pt := range p.Points {
 		names = append(names, pt.Name)
-		if pt.Replicate != i%2 || pt.At().Replicate != i%2 || pt.Seed != 9 {
-			t.Errorf("%s is replicate %d of seed %d", pt.Name, pt.Replicate, pt.Seed)
-		}
+		require.That(t, pt.Replicate == i%2 && pt.At().Replicate == i%2 && pt.Seed == 9, "%s is replicate %d of seed %d", pt.Name, pt.Replicate, pt.Seed)
 	}
 	if want := []string{"k/replicate=0", "k/replicate=1", "b/replicate=0", "b/replicate=1"}; !slices.Equal(names, want) {
 		t.Errorf("points %v, want %v", names, want)
@@ -293,21 +275,15 @@ func TestPointsShareMachines(t *testing.T) {
 	}
 	first, err := l.Plan(file, nil)
 	require.NoError(t, err)
-	if !slices.Equal(told, []int{0, 1, 2, 3, 4}) {
-		t.Errorf("told %d", told)
-	}
+	require.That(t, slices.Equal(told, []int{0, 1, 2, 3, 4}), "told %d", told)
 	seen := map[any]int{}
 	for _, pt := range first.Points {
 		seen[pt.Machine]++
 	}
-	if len(seen) != 2 {
-		t.Errorf("%d machines, want 2", len(seen))
-	}
+	require.That(t, len(seen) == 2, "%d machines, want 2", len(seen))
 	second, err := l.Plan(file, nil)
 	require.NoError(t, err)
-	if !slices.Equal(first.Inputs, second.Inputs) || !maps.Equal(first.Keys, second.Keys) || len(first.Inputs) != 4 {
-		t.Errorf("inputs %v\nand then %v, or other keys", first.Inputs, second.Inputs)
-	}
+	require.That(t, slices.Equal(first.Inputs, second.Inputs) && maps.Equal(first.Keys, second.Keys) && len(first.Inputs) == 4, "inputs %v\nand then %v, or other keys", first.Inputs, second.Inputs)
 }
 
 // TestEveryMistakeAtOnce has mistakes in keys that name each other's context: none hides another one.
@@ -348,13 +324,9 @@ with = [{ kind = "kprobe", post_handler = "postt" }]
 		{[]string{"machine=xeon-e5410", "kernel.isa=x86_64", "kernel.image=x86_64-2011"}, []string{"unknown image", ":9:6: kernel.hz"}},
 	} {
 		_, err := planning.NewLoader().Plan(file, c.sets)
-		if err == nil {
-			t.Fatalf("%q: no error", c.sets)
-		}
+		require.Need(t, err != nil, "%q: no error", c.sets)
 		for _, want := range c.want {
-			if strings.Count(err.Error(), want) != 1 {
-				t.Errorf("%q: %q is not told once:\n%v", c.sets, want, err)
-			}
+			require.That(t, strings.Count(err.Error(), want) == 1, "%q: %q is not told once:\n%v", c.sets, want, err)
 		}
 	}
 }

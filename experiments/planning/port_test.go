@@ -44,9 +44,7 @@ func experimentsOn(t *testing.T, isa, machine string) {
 	for _, name := range experiments.Names() {
 		plan, err := planning.NewLoader().Plan(name, []string{"isa=" + isa, "machine=" + machine})
 		if want, ok := refused[name]; ok {
-			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: error %v, want one line with %q", name, err, want)
-			}
+			require.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "\n"), "%s: error %v, want one line with %q", name, err, want)
 			continue
 		}
 		if err != nil {
@@ -116,9 +114,7 @@ func TestImageOfAnotherISA(t *testing.T) {
 			t.Errorf("%s, %s: %v", c.name, c.sets, err)
 			continue
 		}
-		if got := plan.Points[0].Image.Name; got != c.image {
-			t.Errorf("%s, %s: image %s, want %s", c.name, c.sets, got, c.image)
-		}
+		require.Equal(t, plan.Points[0].Image.Name, c.image, "%s, %s: image", c.name, c.sets)
 	}
 	if _, err := planning.NewLoader().Plan("hit-latency", []string{"isa=ppc"}); err == nil ||
 		!strings.Contains(err.Error(), `--set isa=ppc: isa: unknown ISA "ppc": known are`) {
@@ -137,9 +133,7 @@ func TestYearOfAKernel(t *testing.T) {
 		{"overhead-power5", "workload.target=work_far", `no function "work_far", which is one of i386 and x86_64: choose another (` + "`kprobesim list targets --image ppc64-2005`)"},
 	} {
 		_, err := planning.NewLoader().Plan(c.name, []string{c.set})
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s, %s: error %v, want one line with %q", c.name, c.set, err, c.want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "\n"), "%s, %s: error %v, want one line with %q", c.name, c.set, err, c.want)
 	}
 }
 
@@ -153,9 +147,7 @@ func TestClocksOfTimers(t *testing.T) {
 		{"irq-off", "machine.clock.timer=100MHz", ""},
 	} {
 		_, err := planning.NewLoader().Plan(c.name, strings.Fields(c.sets))
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s, %s: error %v, want %q", c.name, c.sets, err, c.want)
-		}
+		require.That(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && strings.Contains(err.Error(), c.want)), "%s, %s: error %v, want %q", c.name, c.sets, err, c.want)
 	}
 }
 
@@ -180,9 +172,7 @@ title = "years"
 			images = append(images, pt.Image.Name)
 		}
 		got, left := strings.Join(slices.Compact(images), " "), strings.Join(plan.Moved.Left, " ")
-		if got != c.images || left != c.left {
-			t.Errorf("%s: images %s, left out %q; want %s, %q", c.sets, got, left, c.images, c.left)
-		}
+		require.That(t, got == c.images && left == c.left, "%s: images %s, left out %q; want %s, %q", c.sets, got, left, c.images, c.left)
 	}
 }
 

@@ -85,7 +85,5 @@ func TestBadProbesOfOnePoint(t *testing.T) {
 func TestTargetInUserMode(t *testing.T) {
 	_, err := planning.NewLoader().Plan(exptest.E5410, []string{"workload.target=user_main"})
 	want := "--set workload.target=user_main: workload.target: user_main runs in user mode: name a function of the kernel"
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %q", err, want)
-	}
+	require.That(t, err != nil && err.Error() == want, "error %v, want %q", err, want)
 }

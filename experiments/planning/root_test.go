@@ -26,9 +26,7 @@ func TestRoot(t *testing.T) {
 	plan := func(sets ...string) *schema.Plan {
 		t.Helper()
 		p, err := planning.NewLoader().Plan("linux-workload", sets)
-		if err != nil || p.Lacking != nil || len(p.Points) != 5 {
-			t.Fatalf("%v, %v, %d points", err, p.Lacking, len(p.Points))
-		}
+		require.Need(t, err == nil && p.Lacking == nil && len(p.Points) == 5, "%v, %v, %d points", err, p.Lacking, len(p.Points))
 		return p
 	}
 	one := plan()
@@ -92,9 +90,7 @@ programs = ["sizes"]
 	}
 	other, err := plan("points.mine.programs=[\"begins\"]")
 	require.NoError(t, err)
-	if other.Key("") == one.Key("") {
-		t.Error("other programs are no other measurement")
-	}
+	require.That(t, other.Key("") != one.Key(""), "other programs are no other measurement")
 	for set, want := range map[string]string{
 		"file=none":              "mine: file: no object of this program is called none: write a path with a slash",
 		"file=./none":            "mine: file: ./none",

@@ -18,9 +18,7 @@ func TestTiedEvent(t *testing.T) {
 	p, err := exptest.ToyLoader().Plan(file, []string{"machine.event.trap.cycles=120"})
 	require.NoError(t, err)
 	m := p.Points[0].Machine
-	if m.CPU.Events["mispredict"] != 120*60 {
-		t.Errorf("the tied event costs %d ticks, want those of the other, %d", m.CPU.Events["mispredict"], 120*60)
-	}
+	require.That(t, m.CPU.Events["mispredict"] == 120*60, "the tied event costs %d ticks, want those of the other, %d", m.CPU.Events["mispredict"], 120*60)
 	if n := len(m.FittedParams()); n != 1 {
 		t.Errorf("%d fitted parameters, want 1", n)
 	}
@@ -41,9 +39,7 @@ func TestTiedEventThatIsDearer(t *testing.T) {
 	if got := m.CPU.Events["mispredict"]; got != 120*60+30 {
 		t.Errorf("the tied event costs %d ticks, want half a cycle more than 120 cycles", got)
 	}
-	if !slices.ContainsFunc(m.Params, func(p machines.Param) bool { return p.Path == "event.mispredict.more" && p.Value == "1/2" }) {
-		t.Errorf("the difference is not among the parameters: %+v", m.Params)
-	}
+	require.That(t, slices.ContainsFunc(m.Params, func(p machines.Param) bool { return p.Path == "event.mispredict.more" && p.Value == "1/2" }), "the difference is not among the parameters: %+v", m.Params)
 }
 
 func TestBadTies(t *testing.T) {

@@ -3,6 +3,7 @@ package planning
 import (
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/targets"
 )
 
@@ -16,9 +17,7 @@ func TestTrialOfEveryImage(t *testing.T) {
 				t.Errorf("%s: %v", im.Name, err)
 				continue
 			}
-			if p.Image.Name != im.Name || p.Kernel.Era != im.Era || p.Target.Name != target.Name {
-				t.Errorf("%s: a trial of %s, era %s, %s", im.Name, p.Image.Name, p.Kernel.Era, p.Target.Name)
-			}
+			require.That(t, p.Image.Name == im.Name && p.Kernel.Era == im.Era && p.Target.Name == target.Name, "%s: a trial of %s, era %s, %s", im.Name, p.Image.Name, p.Kernel.Era, p.Target.Name)
 		}
 	}
 }

@@ -41,9 +41,7 @@ func TestAccountsAddUp(t *testing.T) {
 	files, err := r.Files()
 	require.NoError(t, err)
 	lines := strings.Split(string(files[reports.AccountsName]), "\n")
-	if !strings.HasPrefix(lines[0], "point,cpu,workload,user,probes,interrupts,stop_machine,kernel,idle,total") || !strings.HasPrefix(lines[1], "k,0,") || len(lines) != 8 {
-		t.Errorf("%s is\n%q", reports.AccountsName, lines)
-	}
+	require.That(t, strings.HasPrefix(lines[0], "point,cpu,workload,user,probes,interrupts,stop_machine,kernel,idle,total") && strings.HasPrefix(lines[1], "k,0,") && len(lines) == 8, "%s is\n%q", reports.AccountsName, lines)
 	for _, line := range lines[1:7] {
 		cells, sum := strings.Split(line, ",")[2:], int64(0)
 		total, err := strconv.ParseInt(cells[7], 10, 64)

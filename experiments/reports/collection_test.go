@@ -38,16 +38,12 @@ func TestCollection(t *testing.T) {
 	var names []string
 	for _, pt := range r.Plan.Points {
 		names = append(names, pt.Name)
-		if pt.Workload.Hits != 7 {
-			t.Errorf("%s has %d hits: the setting did not arrive", pt.Name, pt.Workload.Hits)
-		}
+		require.That(t, pt.Workload.Hits == 7, "%s has %d hits: the setting did not arrive", pt.Name, pt.Workload.Hits)
 	}
 	if want := []string{"toy:k", "toy:b", "slow:k", "slow:b"}; !slices.Equal(names, want) {
 		t.Errorf("points %v, want %v", names, want)
 	}
-	if len(r.Plan.Inputs) != 6 || r.Plan.Title != "Both" {
-		t.Errorf("title %q, inputs %v", r.Plan.Title, r.Plan.Inputs)
-	}
+	require.That(t, len(r.Plan.Inputs) == 6 && r.Plan.Title == "Both", "title %q, inputs %v", r.Plan.Title, r.Plan.Inputs)
 	if pt, err := r.Plan.Point("slow:b"); err != nil || pt.Machine.Name != "toy-2" {
 		t.Errorf("point slow:b is %v, %v", pt, err)
 	}
@@ -62,9 +58,7 @@ func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
 		p, err := l.Plan(filepath.Join(filepath.Dir(file), name), nil)
 		require.NoError(t, err)
 		_, own, _ := strings.Cut(string(formats.CSV(reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Set)), "\n")
-		if own == "" || !strings.Contains(both, own) {
-			t.Errorf("the collection has other records than %s alone:\n%.300s", name, own)
-		}
+		require.That(t, own != "" && strings.Contains(both, own), "the collection has other records than %s alone:\n%.300s", name, own)
 	}
 }
 
@@ -101,13 +95,9 @@ func TestCollectionDoesNotDependOnWorkers(t *testing.T) {
 	require.NoError(t, err)
 	got, err := collectionReport(t, 3).Files()
 	require.NoError(t, err)
-	if want["overhead.svg"] == nil || len(got) != len(want) {
-		t.Errorf("files are %d and %d, want figures among them", len(want), len(got))
-	}
+	require.That(t, want["overhead.svg"] != nil && len(got) == len(want), "files are %d and %d, want figures among them", len(want), len(got))
 	for name := range want {
-		if !bytes.Equal(got[name], want[name]) {
-			t.Errorf("%s differs between one and three workers", name)
-		}
+		require.That(t, bytes.Equal(got[name], want[name]), "%s differs between one and three workers", name)
 	}
 }
 
@@ -124,9 +114,7 @@ func TestDifferenceOfAFailedPoint(t *testing.T) {
 			return exptest.ToyMeasure(pt)
 		}}).Run(p))
 		for rec := range r.Set.All() {
-			if rec.Experiment == failed && strings.Contains(rec.Metric, "_more_than_") {
-				t.Errorf("%s failed, and there is %s", bad, rec)
-			}
+			require.That(t, rec.Experiment != failed || !strings.Contains(rec.Metric, "_more_than_"), "%s failed, and there is %s", bad, rec)
 		}
 		if rows := r.Tables()[1].Rows; len(rows) != 1 || rows[0][1] != left {
 			t.Errorf("%s failed: differences %q, want that of the other experiment", bad, rows)
@@ -160,9 +148,7 @@ func TestCollectionOfKinds(t *testing.T) {
 	require.NoError(t, reports.Redraw(out, nil, reports.Look{}))
 	for name, has := range map[string]string{"overhead.svg": "pentium-m-1495, i386, 2005", "irq-off.svg": "timer", "figure.svg": "Mine"} {
 		again := string(require.Must(os.ReadFile(filepath.Join(out, name)))(t))
-		if !strings.Contains(again, has) || again != string(was[name]) {
-			t.Errorf("%s lacks %q, or is another one when it is drawn again", name, has)
-		}
+		require.That(t, strings.Contains(again, has) && again == string(was[name]), "%s lacks %q, or is another one when it is drawn again", name, has)
 	}
 	if overhead := string(was["overhead.svg"]); strings.Contains(overhead, "xeon") || strings.Contains(overhead, "irq-off") {
 		t.Error("the figure of overheads has points of another kind")

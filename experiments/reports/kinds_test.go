@@ -22,9 +22,7 @@ import (
 // several on two.
 func TestKindsAreTheSameEverywhere(t *testing.T) {
 	const elsewhere = 3 // the overhead of a hit, and two of packaged kernels (TestLinux and TestLinuxWorkload of kinds)
-	if len(exptest.Small) != len(planning.Kinds())-elsewhere {
-		t.Errorf("%d kinds are tried, of %d", len(exptest.Small), len(planning.Kinds())-elsewhere)
-	}
+	require.That(t, len(exptest.Small) == len(planning.Kinds())-elsewhere, "%d kinds are tried, of %d", len(exptest.Small), len(planning.Kinds())-elsewhere)
 	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != schema.KindScaling {
@@ -45,9 +43,7 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 					want = got
 				}
 				for file := range want {
-					if !bytes.Equal(got[file], want[file]) {
-						t.Errorf("%s differs with %d workers", file, c.workers)
-					}
+					require.That(t, bytes.Equal(got[file], want[file]), "%s differs with %d workers", file, c.workers)
 				}
 			}
 		})

@@ -66,9 +66,7 @@ func TestManyPointsTakeLittle(t *testing.T) {
 	require.NoError(t, r.Err())
 	points := int64(len(p.Points))
 	each := (occupied() - before - running.MostProfiles*large) / points
-	if points < 600 || each > most {
-		t.Errorf("%d points: %d bytes of each are kept, want at most %d", points, each, most)
-	}
+	require.That(t, points >= 600 && each <= most, "%d points: %d bytes of each are kept, want at most %d", points, each, most)
 	t.Logf("%d points, %d bytes each", points, each)
 	runtime.KeepAlive(r)
 }
@@ -88,9 +86,7 @@ func TestProfileSaysWhatItLacks(t *testing.T) {
 	require.NoError(t, err)
 	left := len(p.Points) - running.MostProfiles
 	want := fmt.Sprintf("the first %d points; %d more are left out", running.MostProfiles, left)
-	if left <= 0 || len(whole.Comments) != 1 || whole.Comments[0] != want || len(whole.Sample) != running.MostProfiles {
-		t.Errorf("%d samples, comments %q, want %q", len(whole.Sample), whole.Comments, want)
-	}
+	require.That(t, left > 0 && len(whole.Comments) == 1 && whole.Comments[0] == want && len(whole.Sample) == running.MostProfiles, "%d samples, comments %q, want %q", len(whole.Sample), whole.Comments, want)
 	for i, s := range whole.Sample {
 		if name := p.Points[i].Name; s.Label["probe"][0] != name {
 			t.Errorf("sample %d is of %v, want %s", i, s.Label, name)

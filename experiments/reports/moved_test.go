@@ -31,9 +31,7 @@ func TestMovedExperimentSaysItsKernel(t *testing.T) {
 		require.NoError(t, err)
 		notes := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Notes
 		for _, w := range c.want {
-			if !slices.Contains(notes, w) {
-				t.Errorf("%s: notes %q, want %q", c.name, notes, w)
-			}
+			require.That(t, slices.Contains(notes, w), "%s: notes %q, want %q", c.name, notes, w)
 		}
 	}
 }

@@ -117,9 +117,7 @@ func TestPredictions(t *testing.T) {
 	if got, want := predictions(one), "1 prediction: mean absolute error 2.0 %, largest 2.0 % (o of e)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := predictions(&results.Set{}); got != "" {
-		t.Errorf("nothing was predicted: %q", got)
-	}
+	require.Equal(t, predictions(&results.Set{}), "", "nothing was predicted")
 }
 
 // A directory without a list of hashes is not read, nor is one whose list is damaged. Of what the list has, a changed figure is
@@ -162,9 +160,7 @@ func TestListOfHashes(t *testing.T) {
 func TestColumnsAreMeasured(t *testing.T) {
 	for _, kind := range planning.Kinds() {
 		p, known := presentationOf(kind)
-		if !known {
-			t.Errorf("kinds.toml has no kind %s", kind)
-		}
+		require.That(t, known, "kinds.toml has no kind %s", kind)
 		if kind == schema.KindOverhead || schema.Packaged(kind) {
 			continue // these have a table of their own, or another name
 		}
@@ -178,9 +174,7 @@ func TestColumnsAreMeasured(t *testing.T) {
 			}
 		}
 		for _, c := range p.columns {
-			if !c.DropZero && !metrics[c.Metric] {
-				t.Errorf("%s: no baseline has %s", kind, c.Metric)
-			}
+			require.That(t, c.DropZero || metrics[c.Metric], "%s: no baseline has %s", kind, c.Metric)
 		}
 	}
 }

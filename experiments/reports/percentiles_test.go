@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -16,9 +17,7 @@ func TestPercentilesOfCalls(t *testing.T) {
 		}
 		w := &recorder{}
 		w.calls(sorted)
-		if w.err != nil || len(w.out) != len(results.CallShares()) {
-			t.Fatalf("%d calls: %d records, %v", n, len(w.out), w.err)
-		}
+		require.Need(t, w.err == nil && len(w.out) == len(results.CallShares()), "%d calls: %d records, %v", n, len(w.out), w.err)
 		for k, share := range results.CallShares() {
 			want := 1
 			for want*1000 < n*share {

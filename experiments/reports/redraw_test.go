@@ -34,9 +34,7 @@ func TestRedrawForPrint(t *testing.T) {
 		t.Errorf("the figure begins with %.200s", svg)
 	}
 	for _, want := range []string{"Where the cycles of a probe hit go", "b: boosted kprobe", "k: 2310 (entry 617.5"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in the text of the figure:\n%s", want, text)
-		}
+		require.That(t, strings.Contains(text, want), "no %q in the text of the figure:\n%s", want, text)
 	}
 	require.Error(t, reports.Redraw(dir, []string{"phases"}, reports.Look{Width: 83.82, Height: 41}), "too low", "41 mm for a figure with its caption")
 }
@@ -55,9 +53,7 @@ func TestRedrawChangesNoResults(t *testing.T) {
 	write("phases.svg", "by hand, too")
 	require.NoError(t, reports.Redraw(dir, []string{"overhead"}, reports.Look{}))
 	for name, want := range map[string]string{"overhead.svg": drawn, "overhead.svg.kept": "by hand", "phases.svg": "by hand, too"} {
-		if got := read(t, filepath.Join(dir, name)); got != want {
-			t.Errorf("%s is %.100s", name, got)
-		}
+		require.Equal(t, read(t, filepath.Join(dir, name)), want, "%s", name)
 	}
 	if sums := read(t, filepath.Join(dir, outdir.SumsName)); strings.Contains(sums, "phases.svg") || !strings.Contains(sums, "phases.pdf") {
 		t.Errorf("the list has a figure that somebody else drew:\n%s", sums)
@@ -71,9 +67,7 @@ func TestRedrawChangesNoResults(t *testing.T) {
 	}
 	require.NoError(t, os.Remove(filepath.Join(dir, "bench.txt")))
 	require.Error(t, reports.Redraw(dir, nil, reports.Look{}), "bench.txt is not there", "a file is gone")
-	if got := read(t, filepath.Join(dir, reports.ResultsName)); got != csv {
-		t.Error("drawing has changed the results")
-	}
+	require.That(t, read(t, filepath.Join(dir, reports.ResultsName)) == csv, "drawing has changed the results")
 }
 
 func read(t *testing.T, name string) string {

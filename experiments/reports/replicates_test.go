@@ -31,9 +31,7 @@ func TestReplicatesAreTheSameEverywhere(t *testing.T) {
 			t.Fatal(err, r.Err())
 		}
 		for file := range want {
-			if !bytes.Equal(got[file], want[file]) {
-				t.Errorf("%s differs with %d workers", file, workers)
-			}
+			require.That(t, bytes.Equal(got[file], want[file]), "%s differs with %d workers", file, workers)
 		}
 		want = got
 	}
@@ -42,9 +40,7 @@ func TestReplicatesAreTheSameEverywhere(t *testing.T) {
 	require.NoError(t, reports.Redraw(dir, nil, reports.Look{}))
 	for file := range want {
 		again, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil || !bytes.Equal(again, want[file]) {
-			t.Errorf("%s differs when it is drawn again", file)
-		}
+		require.That(t, err == nil && bytes.Equal(again, want[file]), "%s differs when it is drawn again", file)
 	}
 }
 
@@ -57,9 +53,7 @@ func TestCollectionOfReplicates(t *testing.T) {
 	}
 	tables, plain := r.Tables(), one.Tables()
 	for i := range plain {
-		if len(tables[i].Rows) != len(plain[i].Rows) {
-			t.Errorf("table %d has %d rows, want %d", i, len(tables[i].Rows), len(plain[i].Rows))
-		}
+		require.That(t, len(tables[i].Rows) == len(plain[i].Rows), "table %d has %d rows, want %d", i, len(tables[i].Rows), len(plain[i].Rows))
 	}
 	// The toy's replicates cost 0, 1 and 2 cycles more, so the mean is that of one replicate and one or two more.
 	for _, p := range r.Means.Points() {

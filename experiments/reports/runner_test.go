@@ -44,9 +44,7 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	for _, workers := range []int{2, 7} {
 		many := files(t, workers)
 		for name, b := range one {
-			if !bytes.Equal(b, many[name]) {
-				t.Errorf("%s differs between 1 and %d workers", name, workers)
-			}
+			require.That(t, bytes.Equal(b, many[name]), "%s differs between 1 and %d workers", name, workers)
 		}
 	}
 	exptest.Golden(t, "toy_results.csv", withoutIdlePhases(string(one["results.csv"])))
@@ -87,8 +85,6 @@ func TestFailingPointLeavesOthers(t *testing.T) {
 			t.Errorf("%s: %d points have records, want 1", c.name, n)
 		}
 		f, err := r.Files()
-		if err != nil || !strings.Contains(string(f["manifest.json"]), `"failed"`) {
-			t.Errorf("%s: the manifest does not name the failure (%v)", c.name, err)
-		}
+		require.That(t, err == nil && strings.Contains(string(f["manifest.json"]), `"failed"`), "%s: the manifest does not name the failure (%v)", c.name, err)
 	}
 }

@@ -57,18 +57,12 @@ func sameEverywhere(t *testing.T, name string) {
 		if want == nil {
 			want = got
 		}
-		if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
-			t.Errorf("%s: other files", c.name)
-		}
+		require.That(t, slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))), "%s: other files", c.name)
 		for name := range want {
-			if !bytes.Equal(got[name], want[name]) {
-				t.Errorf("%s: %s differs", c.name, name)
-			}
+			require.That(t, bytes.Equal(got[name], want[name]), "%s: %s differs", c.name, name)
 		}
 	}
-	if seen < 100_000 {
-		t.Errorf("the observer was told of %d instructions only", seen)
-	}
+	require.That(t, seen >= 100_000, "the observer was told of %d instructions only", seen)
 }
 
 // directory runs an experiment of the program and returns the files of its results.

@@ -22,9 +22,7 @@ func TestSisterErrors(t *testing.T) {
 
 func checkSisters(t *testing.T, errs []reports.SisterError) {
 	t.Helper()
-	if len(errs) != 21 {
-		t.Errorf("%d guesses for 21 predictions", len(errs))
-	}
+	require.That(t, len(errs) == 21, "%d guesses for 21 predictions", len(errs))
 	for _, e := range errs {
 		var want float64
 		name := e.Point.Experiment + ":" + e.Point.Label
@@ -38,8 +36,6 @@ func checkSisters(t *testing.T, errs []reports.SisterError) {
 		default:
 			continue
 		}
-		if math.Abs(e.Percent-want) > 1e-9 {
-			t.Errorf("%s: %g %%, want %g %%", name, e.Percent, want)
-		}
+		require.That(t, !(math.Abs(e.Percent-want) > 1e-9), "%s: %g %%, want %g %%", name, e.Percent, want)
 	}
 }

@@ -35,9 +35,7 @@ func TestLimitOfAPoint(t *testing.T) {
 	out := (&running.Runner{Measure: limit.Measure(looping("k")), Workers: 1}).Run(p)
 	for _, o := range out {
 		if o.Point.Name != "k" {
-			if o.Err != nil {
-				t.Errorf("point %s: %v", o.Point.Name, o.Err)
-			}
+			require.That(t, o.Err == nil, "point %s: %v", o.Point.Name, o.Err)
 			continue
 		}
 		if o.Err == nil || o.Measurement != nil || !strings.Contains(o.Err.Error(), "20ms of host time is used up") ||
@@ -45,9 +43,7 @@ func TestLimitOfAPoint(t *testing.T) {
 			t.Errorf("point k: %v", o.Err)
 		}
 	}
-	if p.Points[0].Halt != nil {
-		t.Error("the plan has changed")
-	}
+	require.That(t, p.Points[0].Halt == nil, "the plan has changed")
 }
 
 // TestLimitOnInterrupt gives a point its grace and ends it then.
@@ -63,9 +59,7 @@ func TestLimitOnInterrupt(t *testing.T) {
 	begun := time.Now()
 	close(stop)
 	for halt() == nil {
-		if time.Since(begun) > 10*time.Second {
-			t.Fatal("it goes on")
-		}
+		require.Need(t, time.Since(begun) <= 10*time.Second, "it goes on")
 		time.Sleep(time.Millisecond)
 	}
 	if err := halt(); !errors.Is(err, running.ErrInterrupted) || time.Since(begun) < limit.Grace {

@@ -24,9 +24,7 @@ func TestProgressCountsEveryPoint(t *testing.T) {
 		Progress: func(done, total int, _ *running.Outcome) { seen = append(seen, done, total) },
 	}
 	r.Run(p)
-	if !slices.Equal(seen, []int{1, 2, 2, 2}) || begun != 2 {
-		t.Errorf("progress was %v of %d points", seen, begun)
-	}
+	require.That(t, slices.Equal(seen, []int{1, 2, 2, 2}) && begun == 2, "progress was %v of %d points", seen, begun)
 }
 
 // TestStopKeepsWhatRan ends a run while its first point is measured: that one keeps its outcome, and the other one was not begun.
@@ -47,9 +45,7 @@ func TestEnded(t *testing.T) {
 		fmt.Errorf("k: %w", running.ErrInterrupted): true, fmt.Errorf("k: %w", running.ErrLimit): true,
 		defect.New("k", "text"): true, errors.New("no probe"): false,
 	} {
-		if got := running.Ended(err); got != want {
-			t.Errorf("%v: %t", err, got)
-		}
+		require.Equal(t, running.Ended(err), want, "%v", err)
 	}
 }
 
@@ -61,13 +57,9 @@ func TestFewProfiles(t *testing.T) {
 	few := running.FewProfiles(p, func(*schema.Point) (*kinds.Measurement, error) { return has, nil })
 	for i := range p.Points {
 		m, err := few(&p.Points[i])
-		if want := i <= running.MostProfiles; err != nil || (len(m.Profile) > 0) != want || m.Profile == nil {
-			t.Errorf("point %d: %d bytes, %v", i, len(m.Profile), err)
-		}
+		require.That(t, err == nil && (len(m.Profile) > 0) == (i <= running.MostProfiles) && m.Profile != nil, "point %d: %d bytes, %v", i, len(m.Profile), err)
 	}
-	if len(has.Profile) != 1 {
-		t.Error("the measurement itself has changed")
-	}
+	require.That(t, len(has.Profile) == 1, "the measurement itself has changed")
 	lost := errors.New("lost")
 	failing := running.FewProfiles(p, func(*schema.Point) (*kinds.Measurement, error) { return nil, lost })
 	if _, err := failing(&p.Points[running.MostProfiles+1]); !errors.Is(err, lost) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -22,9 +23,7 @@ func TestWork(t *testing.T) {
 			made[key]++
 			return key, errors.New(key)
 		})
-		if v != key || fmt.Sprint(err) != key {
-			t.Errorf("%s: %v, %v", key, v, err)
-		}
+		require.That(t, v == key && fmt.Sprint(err) == key, "%s: %v, %v", key, v, err)
 	}
 	var wg sync.WaitGroup
 	for range 4 {
@@ -33,15 +32,11 @@ func TestWork(t *testing.T) {
 	wg.Wait()
 	get("b")
 	get("a")
-	if made["a"] != 1 || made["b"] != 1 {
-		t.Errorf("made %v", made)
-	}
+	require.That(t, made["a"] == 1 && made["b"] == 1, "made %v", made)
 	get("c")
 	get("d")
 	get("b")
-	if made["a"] != 1 || made["b"] != 2 {
-		t.Errorf("three are kept, and made is %v", made)
-	}
+	require.That(t, made["a"] == 1 && made["b"] == 2, "three are kept, and made is %v", made)
 }
 
 // TestHaltedWork ends the point that makes something: others that wait for it make it themselves, and so do later ones.
@@ -56,9 +51,7 @@ func TestHaltedWork(t *testing.T) {
 			<-ends
 			return nil, fmt.Errorf("boot: %w", halted)
 		})
-		if !errors.Is(err, halted) {
-			t.Errorf("the point that was ended: %v", err)
-		}
+		require.That(t, errors.Is(err, halted), "the point that was ended: %v", err)
 	})
 	<-begun
 	wg.Go(func() {

@@ -48,9 +48,7 @@ func TestEnds(t *testing.T) {
 		if len(vary) == 1 {
 			low, high = vary[0].Low, vary[0].High
 		}
-		if low != c.low || high != c.high || len(vary)+left.Exact+left.Zero != 1 {
-			t.Errorf("%s = %s by %s: from %q to %q, want %q to %q", c.path, c.value, c.u, low, high, c.low, c.high)
-		}
+		require.That(t, low == c.low && high == c.high && len(vary)+left.Exact+left.Zero == 1, "%s = %s by %s: from %q to %q, want %q to %q", c.path, c.value, c.u, low, high, c.low, c.high)
 	}
 }
 
@@ -66,9 +64,7 @@ func TestTop(t *testing.T) {
 		for _, e := range a.Top(0, most) {
 			low = append(low, new(big.Rat).Sub(e.AtLow[0], a.base[0]).RatString())
 		}
-		if got := strings.Join(low, " "); got != want {
-			t.Errorf("at most %d: %s, want %s", most, got, want)
-		}
+		require.Equal(t, strings.Join(low, " "), want, "at most %d", most)
 	}
 }
 
@@ -120,9 +116,7 @@ func analyse(t *testing.T, refit bool, sets ...string) *Analysis {
 // cycles, b has 15 of 115, and the number may be off by 10 %.
 func TestRun(t *testing.T) {
 	a := analyse(t, false)
-	if len(a.Effects) != 1 || a.Effects[0].Name() != "event.mispredict" || a.Left.Unused == 0 || a.Left.Fitted != 1 {
-		t.Fatalf("effects %+v, left %+v", a.Effects, a.Left)
-	}
+	require.Need(t, len(a.Effects) == 1 && a.Effects[0].Name() == "event.mispredict" && a.Left.Unused != 0 && a.Left.Fitted == 1, "effects %+v, left %+v", a.Effects, a.Left)
 	e := &a.Effects[0]
 	for row, want := range []float64{100 * 4.5 / 245, 100 * 1.5 / 115} {
 		low, high := a.Percent(row, e.AtLow), a.Percent(row, e.AtHigh)
@@ -132,9 +126,7 @@ func TestRun(t *testing.T) {
 	}
 	text := a.Table(5).Text()
 	for _, want := range []string{"event.mispredict", "13.5", "16.5", "10 %, sourced", "1 of them move a row"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the table has no %q:\n%s", want, text)
-		}
+		require.That(t, strings.Contains(text, want), "the table has no %q:\n%s", want, text)
 	}
 }
 
@@ -145,17 +137,11 @@ func TestPhasesCountTogether(t *testing.T) {
 		require.NoError(t, err)
 		before, most, all := 0, a.Most(), a.Most()
 		err = a.Run(&running.Runner{Measure: measured, Workers: 1, Progress: func(done, total int, _ *running.Outcome) {
-			if done != before+1 || total > most || done > total {
-				t.Errorf("%d of %d behind %d of %d", done, total, before, most)
-			}
+			require.That(t, done == before+1 && total <= most && done <= total, "%d of %d behind %d of %d", done, total, before, most)
 			before, most = done, total
 		}})
-		if err != nil || before == 0 || before != most {
-			t.Errorf("it ended with %d of %d, %v", before, most, err)
-		}
-		if 3*before > 2*all {
-			t.Errorf("%d of %d points were measured: a cost that does nothing when it grows was lowered", before, all)
-		}
+		require.That(t, err == nil && before != 0 && before == most, "it ended with %d of %d, %v", before, most, err)
+		require.That(t, 3*before <= 2*all, "%d of %d points were measured: a cost that does nothing when it grows was lowered", before, all)
 	}
 }
 
@@ -164,16 +150,12 @@ func TestPhasesCountTogether(t *testing.T) {
 func TestRefit(t *testing.T) {
 	a := analyse(t, true)
 	e := &a.Effects[0]
-	if k := a.Percent(0, e.AtHigh); k != 0 {
-		t.Errorf("the fitted figure moves by %g %%", k)
-	}
+	require.Equal(t, a.Percent(0, e.AtHigh), 0, "the fitted figure moves by")
 	if b, want := a.Percent(1, e.AtHigh), 100*(1.5-4.5/2)/115; math.Abs(b-want) > 1e-9 {
 		t.Errorf("b moves by %g %%, want %g", b, want)
 	}
 	_, below := a.fit.apply(a.base, []*big.Rat{big.NewRat(900, 1), big.NewRat(500, 1)})
-	if below != "event.trap.cycles" {
-		t.Errorf("a fit far below zero is not noticed: %q", below)
-	}
+	require.Equal(t, below, "event.trap.cycles", "a fit far below zero is not noticed")
 }
 
 // TestFiles wants records of which the figure can be drawn again, and the settings of the options alone.
@@ -181,9 +163,7 @@ func TestFiles(t *testing.T) {
 	files, err := analyse(t, true, "workload.hits=500", "machine.event.trap.cycles=90").Files()
 	require.NoError(t, err)
 	for _, name := range []string{"manifest.json", "results.csv", "tornado.svg", "tornado.pdf", "tornado.png"} {
-		if len(files[name]) == 0 {
-			t.Errorf("no %s", name)
-		}
+		require.That(t, len(files[name]) != 0, "no %s", name)
 	}
 	s, err := formats.ReadCSV("results.csv", strings.NewReader(string(files["results.csv"])))
 	require.NoError(t, err)
@@ -192,9 +172,7 @@ func TestFiles(t *testing.T) {
 	}
 	chart, err := figures.TornadoOf(s, figures.Frame{}, 8)
 	require.NoError(t, err)
-	if len(chart.Panels) != 1 || chart.Panels[0].Title != "b" || !strings.Contains(strings.Join(chart.Caption, " "), "moves k") {
-		t.Errorf("panels %+v, caption %q", chart.Panels, chart.Caption)
-	}
+	require.That(t, len(chart.Panels) == 1 && chart.Panels[0].Title == "b" && strings.Contains(strings.Join(chart.Caption, " "), "moves k"), "panels %+v, caption %q", chart.Panels, chart.Caption)
 }
 
 // TestRefuses says why an experiment cannot be analysed.
@@ -228,9 +206,7 @@ func TestEliminate(t *testing.T) {
 		return out
 	}
 	got := eliminate([][]*big.Rat{rat(0, 2, 6), rat(3, 1, 9)})
-	if len(got) != 2 || got[0].Cmp(big.NewRat(2, 1)) != 0 || got[1].Cmp(big.NewRat(3, 1)) != 0 {
-		t.Errorf("solution %v, want 2 and 3", got)
-	}
+	require.That(t, len(got) == 2 && got[0].Cmp(big.NewRat(2, 1)) == 0 && got[1].Cmp(big.NewRat(3, 1)) == 0, "solution %v, want 2 and 3", got)
 	if got := eliminate([][]*big.Rat{rat(1, 2, 3), rat(2, 4, 6)}); got != nil {
 		t.Errorf("solution %v of equations that have many", got)
 	}

@@ -135,15 +135,11 @@ func TestTimelineOfOneCPU(t *testing.T) {
 		}
 		hits, at := 0, uint64(0)
 		for _, e := range decodeTimeline(t, trace) {
-			if e.nanos < at {
-				t.Errorf("%s: an event at %d ns follows one at %d", c.point, e.nanos, at)
-			}
+			require.That(t, e.nanos >= at, "%s: an event at %d ns follows one at %d", c.point, e.nanos, at)
 			at = e.nanos
 			if e.what == toldBegin && e.kind == onProbe {
 				hits++
-				if !strings.HasPrefix(e.name, "hit bench_target+") {
-					t.Errorf("%s: a slice is called %q", c.point, e.name)
-				}
+				require.That(t, strings.HasPrefix(e.name, "hit bench_target+"), "%s: a slice is called %q", c.point, e.name)
 			}
 		}
 		const calls = 1 + 2 + 3 // the first, the warm-up, the measured ones
@@ -209,14 +205,10 @@ func TestTimelineOfUserMode(t *testing.T) {
 				}
 				user[e.track] = true
 			case e.name == "system call":
-				if len(stack) != 1 || stack[0].kind != onUser {
-					t.Errorf("cpu %d: a system call in %+v", e.track, stack)
-				}
+				require.That(t, len(stack) == 1 && stack[0].kind == onUser, "cpu %d: a system call in %+v", e.track, stack)
 				calls[e.track]++
 			case e.name == "quiescent (sched)" && e.track > 0 && user[e.track]:
-				if len(stack) != 2 || stack[0].kind != onUser || stack[1].kind != onIRQ {
-					t.Errorf("cpu %d: quiescent in %+v", e.track, stack)
-				}
+				require.That(t, len(stack) == 2 && stack[0].kind == onUser && stack[1].kind == onIRQ, "cpu %d: quiescent in %+v", e.track, stack)
 			}
 		}
 		for cpu := range uint64(4) {
@@ -260,9 +252,7 @@ func checkGrace(t *testing.T, name string, events []told) {
 	if d := begun - registered; d < 4_000_000 || d > 5_100_000 {
 		t.Errorf("%s: the grace period begins %d ns after the wish to optimize, want nearly 5 jiffies", name, d)
 	}
-	if len(seen) != 4 {
-		t.Errorf("%s: CPUs %v passed a quiescent state, want all four", name, seen)
-	}
+	require.That(t, len(seen) == 4, "%s: CPUs %v passed a quiescent state, want all four", name, seen)
 }
 
 // checkTracks: each CPU has its busy task, the interrupts of its timer, and with stop_machine its stopper.
@@ -275,9 +265,7 @@ func checkTracks(t *testing.T, name string, events []told) {
 				kinds[e.kind]++
 			}
 		}
-		if kinds[onTask] == 0 || kinds[onIRQ] == 0 || name == "stop_machine" && kinds[onStopper] == 0 {
-			t.Errorf("%s: cpu %d has the slices %v", name, cpu, kinds)
-		}
+		require.That(t, kinds[onTask] != 0 && kinds[onIRQ] != 0 && (name != "stop_machine" || kinds[onStopper] != 0), "%s: cpu %d has the slices %v", name, cpu, kinds)
 	}
 }
 
@@ -296,24 +284,18 @@ func checkSyncs(t *testing.T, events []told, want int) {
 			live = wished
 		case !live:
 		case e.kind == onPatch:
-			if len(flows) != 0 {
-				t.Errorf("step %s while %d CPUs have not synchronized for the one before", e.name, len(flows))
-			}
+			require.That(t, len(flows) == 0, "step %s while %d CPUs have not synchronized for the one before", e.name, len(flows))
 			flows = slices.Clone(e.flow)
 			if steps++; len(flows) != 4 {
 				t.Errorf("step %s has arrows to %d CPUs, want 4", e.name, len(flows))
 			}
 		case e.kind == onSync:
 			i := slices.Index(flows, append(e.end, 0)[0])
-			if i < 0 {
-				t.Fatalf("cpu %d synchronizes at the end of arrows %v, open are %v", e.track, e.end, flows)
-			}
+			require.Need(t, i >= 0, "cpu %d synchronizes at the end of arrows %v, open are %v", e.track, e.end, flows)
 			flows = slices.Delete(flows, i, i+1)
 		}
 	}
-	if steps != want || len(flows) != 0 {
-		t.Errorf("%d steps, want %d, and %d arrows end nowhere", steps, want, len(flows))
-	}
+	require.That(t, steps == want && len(flows) == 0, "%d steps, want %d, and %d arrows end nowhere", steps, want, len(flows))
 }
 
 // TestTimelineOfABatch counts the synchronizations while three probes become optimized: one batch,
@@ -342,13 +324,9 @@ func TestTimelineOfABatch(t *testing.T) {
 			}
 		}
 		for cpu := range uint64(4) {
-			if syncs[cpu] != want.rounds {
-				t.Errorf("%s: cpu %d synchronizes %d times, want %d", patching, cpu, syncs[cpu], want.rounds)
-			}
+			require.That(t, syncs[cpu] == want.rounds, "%s: cpu %d synchronizes %d times, want %d", patching, cpu, syncs[cpu], want.rounds)
 		}
-		if steps != want.steps || arrows != 0 {
-			t.Errorf("%s: %d steps, want %d, and %d more arrows begin than end", patching, steps, want.steps, arrows)
-		}
+		require.That(t, steps == want.steps && arrows == 0, "%s: %d steps, want %d, and %d more arrows begin than end", patching, steps, want.steps, arrows)
 	}
 }
 
@@ -366,9 +344,7 @@ func TestTimelineOfWatchpoints(t *testing.T) {
 			}
 		}
 		const calls = 1 + 2 + 3 + 8 // the last ones hold the point to what it says
-		if hits != calls {
-			t.Errorf("%s: %d hits are in the timeline, want %d", name, hits, calls)
-		}
+		require.That(t, hits == calls, "%s: %d hits are in the timeline, want %d", name, hits, calls)
 		if want := []string{"registered", "unregistered", "registered", "unregistered", "registered"}; !slices.Equal(marks, want) {
 			t.Errorf("%s: marks %v, want %v", name, marks, want)
 		}
@@ -388,9 +364,7 @@ func TestTimelineOfUserProbes(t *testing.T) {
 				user = false
 			case e.what == toldBegin && e.kind == onProbe:
 				hits++
-				if !user || e.name != "hit user_target+0x0" {
-					t.Errorf("%s: a slice %q, in a user task: %v", name, e.name, user)
-				}
+				require.That(t, user && e.name == "hit user_target+0x0", "%s: a slice %q, in a user task: %v", name, e.name, user)
 			}
 		}
 		const warm, cold = 3 + 6, 3 + 6 // n calls and twice as many

@@ -24,9 +24,7 @@ func browse(t *testing.T, page string, options ...string) string {
 	defer cancel()
 	options = append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,900", "--user-data-dir=" + t.TempDir()}, options...)
 	out, err := exec.CommandContext(ctx, program, append(options, "file://"+page)...).Output()
-	if err != nil {
-		t.Fatalf("chromium %v: %v", options, err)
-	}
+	require.Need(t, err == nil, "chromium %v: %v", options, err)
 	return string(out)
 }
 
@@ -79,8 +77,6 @@ func TestTablesSort(t *testing.T) {
 		_, run, _ := strings.Cut(dom, `id="run-1"`)
 		_, run, ok := strings.Cut(run, `aria-sort="`+c.order+`"`)
 		first, second := strings.Index(run, `>`+c.first+`<`), strings.Index(run, `>`+c.second+`<`)
-		if !ok || first < 0 || second < first {
-			t.Errorf("%s: head %v, %s at %d and %s at %d", c.order, ok, c.first, first, c.second, second)
-		}
+		require.That(t, ok && first >= 0 && second >= first, "%s: head %v, %s at %d and %s at %d", c.order, ok, c.first, first, c.second, second)
 	}
 }

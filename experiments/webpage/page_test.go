@@ -92,19 +92,13 @@ func TestPage(t *testing.T) {
 		`@media print`,
 		`<a href="#run-2">two</a>`,
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %s on the page", want)
-		}
+		require.That(t, strings.Contains(text, want), "no %s on the page", want)
 	}
 	for _, alien := range []string{"<script>alert", "<img src=x", "https://", "http://", "<link", "@import", "url(", "ZgotmplZ"} {
-		if strings.Contains(text, alien) {
-			t.Errorf("%s is on the page", alien)
-		}
+		require.That(t, !strings.Contains(text, alien), "%s is on the page", alien)
 	}
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]{0,12})`).FindAllStringSubmatch(text, -1) {
-		if !strings.HasPrefix(m[1], "data:image/") && !strings.HasPrefix(m[1], "#") {
-			t.Errorf("the page leads to %q", m[1])
-		}
+		require.That(t, strings.HasPrefix(m[1], "data:image/") || strings.HasPrefix(m[1], "#"), "the page leads to %q", m[1])
 	}
 	if n := strings.Count(text, "<script>"); n != 1 {
 		t.Errorf("%d scripts, want that of the page", n)
@@ -181,8 +175,6 @@ func TestDamagedDirectories(t *testing.T) {
 			listAnew(t, dir)
 		}
 		_, err := webpage.Write([]string{dir})
-		if err == nil || !strings.Contains(err.Error(), c.file) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s damaged: %v, want its name and %q", c.file, err, c.says)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), c.file) && strings.Contains(err.Error(), c.says), "%s damaged: %v, want its name and %q", c.file, err, c.says)
 	}
 }

@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"kprobesim/distro/probing"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
 // TestParse reads what tracers write, and says what is wrong with the rest.
 func TestParse(t *testing.T) {
 	p, err := Parse("tracepoint:sched/sched_switch")
-	if err != nil || p != (Probe{"tracepoint", "sched/sched_switch"}) || p.InKernel() {
-		t.Errorf("%+v, %v", p, err)
-	}
+	require.That(t, err == nil && p == (Probe{"tracepoint", "sched/sched_switch"}) && !p.InKernel(), "%+v, %v", p, err)
 	for text, want := range map[string]string{
 		"tracepoint:sched/sched_switch": "__traceiter_sched_switch", "raw-tracepoint:sched_switch": "__traceiter_sched_switch",
 		"tracepoint:syscalls/sys_enter_read": "", "kprobe:f": "",
@@ -27,9 +26,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "kprobe", "kprobe:", "dtrace:x", ":x"} {
-		if _, err := Parse(bad); err == nil || !strings.Contains(err.Error(), "KIND:TARGET") {
-			t.Errorf("%q: %v", bad, err)
-		}
+		require.Error(t, require.Err(Parse(bad)), "KIND:TARGET", "%q", bad)
 	}
 }
 
@@ -64,9 +61,7 @@ func TestWays(t *testing.T) {
 		{"usdt:f", nil, false, "count", "usdt-count"},
 	} {
 		p, err := Parse(x.probe)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ways, err := Ways(p, x.v, x.typed, x.program)
 		var got []string
 		for _, w := range ways {
@@ -76,9 +71,7 @@ func TestWays(t *testing.T) {
 			}
 			got = append(got, text)
 		}
-		if strings.Join(got, " ") != x.want || (err == nil) != (x.want != "") {
-			t.Errorf("%s: %q, %v; want %q", x.probe, got, err, x.want)
-		}
+		require.That(t, strings.Join(got, " ") == x.want && (err == nil) == (x.want != ""), "%s: %q, %v; want %q", x.probe, got, err, x.want)
 	}
 }
 
@@ -97,17 +90,11 @@ func TestAsk(t *testing.T) {
 	ways := []Way{{Name: "kprobe", Plus: []string{"kprobe"}}, {Name: "fentry", Plus: []string{"fentry"}}}
 	q := &Question{Probe: Probe{"kprobe", "f"}, Program: "empty", Rate: 1e6, CPUs: 4, Limit: 5, Hz: 2e9, Machine: "m", Kernel: "6.1", Place: "f+0x0", Why: "so"}
 	a, err := Ask(q, ways, costs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	own, other := a.Ways[0], a.Ways[1]
-	if own.Cycles != 500 || own.Nanoseconds != 250 || own.Percent != 25 || own.Each != 6.25 || math.Abs(other.Saves-60) > 1e-9 || !a.Over {
-		t.Errorf("%+v", a)
-	}
+	require.That(t, own.Cycles == 500 && own.Nanoseconds == 250 && own.Percent == 25 && own.Each == 6.25 && !(math.Abs(other.Saves-60) > 1e-9) && a.Over, "%+v", a)
 	for _, want := range []string{"kprobe:f, program empty, Linux 6.1 on m at 2.00 GHz", "f+0x0: so", "60 % cheaper at the same place", "limit: 6.250 % of each CPU is above 5.000 %", "rate: 1000000 events"} {
-		if !strings.Contains(a.Text(), want) {
-			t.Errorf("%q lacks %q", a.Text(), want)
-		}
+		require.That(t, strings.Contains(a.Text(), want), "%q lacks %q", a.Text(), want)
 	}
 	var back Answer
 	if b, err := json.Marshal(a); err != nil || json.Unmarshal(b, &back) != nil || !slices.Equal(back.Measured, a.Measured) || back.Ways[0].Each != 6.25 {
@@ -134,9 +121,7 @@ func TestAsk(t *testing.T) {
 func TestAskCombines(t *testing.T) {
 	w := Way{Name: "r", Plus: []string{"kretprobe", "kprobe-step"}, Less: []string{"kprobe"}}
 	a, err := Ask(&Question{CPUs: 1, Hz: 1e9}, []Way{w, {Name: "dear", Plus: []string{"kprobe-step", "kretprobe"}}}, costs)
-	if err != nil || a.Ways[0].Cycles != 2300 || !strings.Contains(a.Text(), "kretprobe and kprobe-step less kprobe") || !strings.Contains(a.Text(), "22 % dearer") {
-		t.Errorf("%+v, %v", a, err)
-	}
+	require.That(t, err == nil && a.Ways[0].Cycles == 2300 && strings.Contains(a.Text(), "kretprobe and kprobe-step less kprobe") && strings.Contains(a.Text(), "22 % dearer"), "%+v, %v", a, err)
 	if got := Points([]Way{w, w}); !slices.Equal(got, []string{"kretprobe", "kprobe-step", "kprobe"}) {
 		t.Errorf("%q", got)
 	}

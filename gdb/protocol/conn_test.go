@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // wire is a stream whose two directions are apart.
@@ -48,9 +50,7 @@ func TestFramesOfTheManual(t *testing.T) {
 		{"too long", "$" + string(make([]byte, MaxPacket+10)) + "#00$g#67", "-+", []string{"g"}},
 	} {
 		got, back := received(t, c.stream)
-		if len(got) != len(c.want) || back != c.back || len(got) > 0 && got[0] != c.want[0] {
-			t.Errorf("%s: received %q and answered %q, want %q and %q", c.name, got, back, c.want, c.back)
-		}
+		require.That(t, len(got) == len(c.want) && back == c.back && (len(got) <= 0 || got[0] == c.want[0]), "%s: received %q and answered %q, want %q and %q", c.name, got, back, c.want, c.back)
 	}
 }
 
@@ -58,9 +58,7 @@ func TestFramesOfTheManual(t *testing.T) {
 func TestLastPacketIsSentAgain(t *testing.T) {
 	var sent bytes.Buffer
 	c := New(wire{bytes.NewReader([]byte("-+")), &sent})
-	if err := c.Send("OK"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Send("OK"))
 	if _, err := c.Receive(); !errors.Is(err, io.EOF) || sent.String() != "$OK#9a$OK#9a" {
 		t.Errorf("sent %q, %v; want the packet twice", sent.String(), err)
 	}

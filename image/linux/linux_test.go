@@ -62,18 +62,14 @@ func gzipOf(t testing.TB, b []byte) []byte {
 	if err == nil {
 		err = z.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out.Bytes()
 }
 
 func zstdOf(t testing.TB, b []byte) []byte {
 	t.Helper()
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return z.EncodeAll(b, nil)
 }
 
@@ -88,9 +84,7 @@ func lz4Of(t testing.TB, b []byte) []byte {
 	if err == nil {
 		err = z.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out.Bytes()
 }
 
@@ -113,9 +107,7 @@ func lzopOf(b []byte) []byte {
 func TestLzop(t *testing.T) {
 	file := append(bytes.Clone(lzopHead), "\x00\x00\x00\x1d\x00\x00\x00\x0d\xa3\x10\x0a\xe5\x17hello 5\x14\x00\x11\x00\x00\x00\x00\x00\x00"...)
 	r, err := newLzop(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if b, err := io.ReadAll(r); err != nil || string(b) != "hello hello hello hello hello" {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -145,12 +137,8 @@ var layouts = []linuxtest.Kernel{
 func TestKallsyms(t *testing.T) {
 	for _, s := range layouts {
 		k, err := Read("made-up", s.ELF())
-		if err != nil {
-			t.Fatalf("%+v: %v", s, err)
-		}
-		if len(k.Image.Symbols) != linuxtest.Symbols {
-			t.Fatalf("%+v: %d symbols, want %d", s, len(k.Image.Symbols), linuxtest.Symbols)
-		}
+		require.Need(t, err == nil, "%+v: %v", s, err)
+		require.Need(t, len(k.Image.Symbols) == linuxtest.Symbols, "%+v: %d symbols, want %d", s, len(k.Image.Symbols), linuxtest.Symbols)
 		for i := range linuxtest.Symbols {
 			want := linuxtest.Text + uint64(8*i)
 			if s.PerCPU && i < 4 {
@@ -168,9 +156,7 @@ func TestKallsyms(t *testing.T) {
 		if s.Bits == 32 {
 			inside &= 1<<32 - 1
 		}
-		if got := k.Image.SymbolText(inside); got != "sym100+0x5" {
-			t.Errorf("%+v: a byte of sym100 is %s", s, got)
-		}
+		require.Equal(t, k.Image.SymbolText(inside), "sym100+0x5", "%+v: a byte of sym100", s)
 		if x, ok := k.Table("exceptions"); !ok || x.Size != 24 || x.Entry != 12 {
 			t.Errorf("%+v: table of exceptions %+v", s, x)
 		}
@@ -204,12 +190,8 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if k.Protocol != 0x20f || k.Release != linuxtest.Release || len(k.Header) == 0 {
-			t.Errorf("%s: header %+v", name, k.Setup)
-		}
-		if !bytes.Equal(k.Image.Segments[0].Data, plain[0x1000:0x1000+len(k.Image.Segments[0].Data)]) {
-			t.Errorf("%s: another kernel came out", name)
-		}
+		require.That(t, k.Protocol == 0x20f && k.Release == linuxtest.Release && len(k.Header) != 0, "%s: header %+v", name, k.Setup)
+		require.That(t, bytes.Equal(k.Image.Segments[0].Data, plain[0x1000:0x1000+len(k.Image.Segments[0].Data)]), "%s: another kernel came out", name)
 	}
 }
 
@@ -240,9 +222,7 @@ func TestRefused(t *testing.T) {
 		"has kallsyms names without addresses":         unordered,
 	} {
 		_, err := Read("k", b)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "k") {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), "k"), "got %v, want %q", err, want)
 	}
 	power := &image.Image{}
 	if _, err := symbols(power); err == nil {
@@ -255,13 +235,9 @@ func TestRefused(t *testing.T) {
 func TestDistribution(t *testing.T) {
 	for _, file := range hosttools.Kernels(t, "vmlinuz*", "reading the kernels of a distribution") {
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		k, err := Read(file, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n := len(k.Image.Symbols); n < 40_000 {
 			t.Errorf("%s: %d symbols", file, n)
 		}
@@ -275,9 +251,7 @@ func TestDistribution(t *testing.T) {
 			if !data && section != ".text" && section != ".init.text" {
 				continue
 			}
-			if !ok || !found || s.Addr != at {
-				t.Errorf("%s: %s is at %#x, section %s at %#x", file, name, s.Addr, section, at)
-			}
+			require.That(t, ok && found && s.Addr == at, "%s: %s is at %#x, section %s at %#x", file, name, s.Addr, section, at)
 		}
 		for _, p := range places {
 			x, ok := k.Table(p.name)
@@ -285,9 +259,7 @@ func TestDistribution(t *testing.T) {
 				continue // kernels of 32 bits have no table of static calls
 			}
 			t.Logf("%s: %+v", file, x)
-			if !ok || x.Size == 0 || x.Entry != 0 && x.Size%x.Entry != 0 {
-				t.Errorf("%s: table of %s: %+v, %v", file, p.name, x, ok)
-			}
+			require.That(t, ok && x.Size != 0 && (x.Entry == 0 || x.Size%x.Entry == 0), "%s: table of %s: %+v, %v", file, p.name, x, ok)
 		}
 		sameTables(t, file, k)
 	}

@@ -15,9 +15,7 @@ func sameTables(t *testing.T, file string, k *Kernel) {
 	for _, x := range shapes {
 		want, ok := k.Table(x.name)
 		got, found := s.byShape(x.name, want.Entry)
-		if ok && (!found || got != want) {
-			t.Errorf("%s: table of %s: %x by its shape, %x by symbols", file, x.name, got, want)
-		}
+		require.That(t, !ok || found && got == want, "%s: table of %s: %x by its shape, %x by symbols", file, x.name, got, want)
 	}
 }
 
@@ -39,9 +37,7 @@ func TestRelative(t *testing.T) {
 		{at + 1, "\xe8\xe9", 0},
 		{1, "\xe8\xe9", 0},
 	} {
-		if got := s.relative(x.at, x.opcodes); got != x.want {
-			t.Errorf("%#x with %x: %#x, want %#x", x.at, x.opcodes, got, x.want)
-		}
+		require.Equal(t, s.relative(x.at, x.opcodes), x.want, "%#x with %x", x.at, x.opcodes)
 	}
 }
 

@@ -48,9 +48,7 @@ func isas() []isa {
 func (i isa) file(t testing.TB) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", i.name+".o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -71,13 +69,9 @@ func (i isa) resolve(name string) (Symbol, bool) {
 func (i isa) link(t testing.TB, b []byte) *Module {
 	t.Helper()
 	o, err := Read("sample.o", b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m, err := o.Link(i.base, i.resolve)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -101,9 +95,7 @@ func TestLayout(t *testing.T) {
 				t.Errorf("%s: section %s begins in %s", i.name, s.Name, m.Sections[n-1].Name)
 			}
 			in := s.Addr >= m.Text.Start && s.Addr+s.Size <= m.Text.End || s.Addr >= m.InitText.Start && s.Addr+s.Size <= m.InitText.End
-			if in != s.Exec {
-				t.Errorf("%s: section %s at %#x, code is from %#x to %#x", i.name, s.Name, s.Addr, m.Text.Start, m.Text.End)
-			}
+			require.That(t, in == s.Exec, "%s: section %s at %#x, code is from %#x to %#x", i.name, s.Name, s.Addr, m.Text.Start, m.Text.End)
 		}
 		init, ok := m.Symbol("init_module")
 		if f := m.Pointer(init.Addr); !ok || f.Entry < m.InitText.Start || f.Entry >= m.InitText.End {
@@ -204,9 +196,7 @@ func TestAgainstGNU(t *testing.T) {
 			m := i.link(t, i.file(t))
 			dir := t.TempDir()
 			lds, out := filepath.Join(dir, "x.lds"), filepath.Join(dir, "x.elf")
-			if err := os.WriteFile(lds, []byte(script(i, m)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(lds, []byte(script(i, m)), 0o600))
 			args := []string{"-T", lds, "-e", "0", "-o", out, "testdata/" + i.name + ".o", "--no-warn-rwx-segments"}
 			switch i.name {
 			case "i386":
@@ -227,9 +217,7 @@ func TestAgainstGNU(t *testing.T) {
 // compare holds the bytes of every section against a linked file.
 func compare(t *testing.T, i isa, m *Module, file string) {
 	f, err := elf.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	compared := 0
 	for _, s := range m.Sections {
@@ -238,9 +226,7 @@ func compare(t *testing.T, i isa, m *Module, file string) {
 			continue
 		}
 		want, err := sec.Data()
-		if err != nil || sec.Addr != s.Addr || uint64(len(want)) < s.Size {
-			t.Fatalf("%s of ld is at %#x with %d bytes, ours at %#x with %d: %v", s.Name, sec.Addr, len(want), s.Addr, s.Size, err)
-		}
+		require.Need(t, err == nil && sec.Addr == s.Addr && uint64(len(want)) >= s.Size, "%s of ld is at %#x with %d bytes, ours at %#x with %d: %v", s.Name, sec.Addr, len(want), s.Addr, s.Size, err)
 		got := m.Bytes[s.Addr-m.Base : s.Addr-m.Base+s.Size]
 		for n := 0; n+4 <= len(got); n += 4 {
 			if bytes.Equal(got[n:n+4], want[n:n+4]) || i.toc != 0 && m.onPurpose(s.Addr+uint64(n)) {
@@ -250,9 +236,7 @@ func compare(t *testing.T, i isa, m *Module, file string) {
 			t.Errorf("%s+%#x: % x, ld has % x", s.Name, n, got[n:n+4], want[n:n+4])
 		}
 	}
-	if compared < 50 {
-		t.Errorf("only %d words were compared", compared)
-	}
+	require.That(t, compared >= 50, "only %d words were compared", compared)
 }
 
 // onPurpose tells a word that differs from what GNU ld writes: a call by a stub, the load behind it, or a pointer to a
@@ -291,13 +275,9 @@ func TestStubs(t *testing.T) {
 		}
 		hi, lo := int64(int16(binary.BigEndian.Uint16(code[2:]))), int64(int16(binary.BigEndian.Uint16(code[6:])))
 		data := m.TOC + uint64(hi<<16+lo)
-		if data != m.Base+at+stubData {
-			t.Errorf("%s: the stub loads from %#x, its descriptor is at %#x", i.name, data, m.Base+at+stubData)
-		}
+		require.That(t, data == m.Base+at+stubData, "%s: the stub loads from %#x, its descriptor is at %#x", i.name, data, m.Base+at+stubData)
 		entry, toc := binary.BigEndian.Uint64(code[stubData:]), binary.BigEndian.Uint64(code[stubData+8:])
-		if entry != i.outside || toc != i.toc {
-			t.Errorf("%s: the stub leads to %#x with table %#x, want %#x and %#x", i.name, entry, toc, i.outside, i.toc)
-		}
+		require.That(t, entry == i.outside && toc == i.toc, "%s: the stub leads to %#x with table %#x, want %#x and %#x", i.name, entry, toc, i.outside, i.toc)
 		if calls := bytes.Count(m.Bytes, binary.BigEndian.AppendUint32(nil, restore)); calls < 2 {
 			t.Errorf("%s: %d calls load their table again behind a stub, want 2 at least", i.name, calls)
 		}
@@ -320,9 +300,7 @@ func TestRefusals(t *testing.T) {
 			cc := hosttools.Need(t, i.cross+"gcc", i.debian, "the refusal of "+x.want)
 			dir := t.TempDir()
 			src, out := filepath.Join(dir, "x.c"), filepath.Join(dir, "x.o")
-			if err := os.WriteFile(src, []byte(x.source), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(src, []byte(x.source), 0o600))
 			options := slices.DeleteFunc(slices.Clone(i.options), func(o string) bool { return o == "-marm" && x.options == "-mthumb" })
 			if x.options == "-fpic" && x.isa == "x86_64" {
 				options = slices.DeleteFunc(options, func(o string) bool { return o == "-mcmodel=kernel" })
@@ -330,9 +308,7 @@ func TestRefusals(t *testing.T) {
 			options = append(options, strings.Fields(x.options)...)
 			hosttools.Run(t, dir, cc, append(options, src, "-o", out)...)
 			b, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			o, err := Read("x.o", b)
 			if err == nil {
 				_, err = o.Link(i.base, func(name string) (Symbol, bool) {
@@ -342,9 +318,7 @@ func TestRefusals(t *testing.T) {
 					return i.resolve(name)
 				})
 			}
-			if err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), "x.o") {
-				t.Errorf("%v, want %q", err, x.want)
-			}
+			require.That(t, err != nil && strings.Contains(err.Error(), x.want) && strings.Contains(err.Error(), "x.o"), "%v, want %q", err, x.want)
 		})
 	}
 }
@@ -366,20 +340,14 @@ func TestOverflow(t *testing.T) {
 		{26, signedValue, -1 << 25, true},
 		{26, signedValue, 1 << 25, false},
 	} {
-		if got := x.c.fits(x.v, x.bits); got != x.fits {
-			t.Errorf("%#x in %d bits, check %d: %v", x.v, x.bits, x.c, got)
-		}
+		require.Equal(t, x.c.fits(x.v, x.bits), x.fits, "%#x in %d bits, check %d", x.v, x.bits, x.c)
 	}
 	for _, i := range isas() {
 		if i.name == "x86_64" {
 			o, err := Read("sample.o", i.file(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err = o.Link(0xffff880000200000, i.resolve)
-			if err == nil || !strings.Contains(err.Error(), "R_X86_64_32S against .rodata: value 0xffff880000201000 does not fit into 32 bits") {
-				t.Errorf("2 GiB away: %v", err)
-			}
+			require.Error(t, err, "R_X86_64_32S against .rodata: value 0xffff880000201000 does not fit into 32 bits", "2 GiB away")
 		}
 	}
 }
@@ -388,9 +356,7 @@ func TestOverflow(t *testing.T) {
 func TestSectionOfSymbol(t *testing.T) {
 	b := isas()[0].file(t)
 	f, err := elf.NewFile(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const size, info, index = elf.Sym64Size, 4, 6 // of a symbol, and where its parts are
 	for at := f.Section(".symtab").Offset; ; at += size {
 		if elf.ST_TYPE(b[at+info]) == elf.STT_SECTION {
@@ -399,9 +365,7 @@ func TestSectionOfSymbol(t *testing.T) {
 		}
 	}
 	want := fmt.Sprintf("is of section %d of %[1]d: damaged", len(f.Sections))
-	if _, err := Read("x.o", b); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %q", err, want)
-	}
+	require.Error(t, require.Err(Read("x.o", b)), want, "")
 }
 
 // FuzzRead wants damaged files to be errors.
@@ -419,9 +383,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(m.Bytes) > maxBytes+4*pageBytes {
-			t.Errorf("%d bytes", len(m.Bytes))
-		}
+		require.That(t, len(m.Bytes) <= maxBytes+4*pageBytes, "%d bytes", len(m.Bytes))
 		for _, s := range m.Symbols {
 			m.Pointer(s.Addr)
 			m.String(s.Addr)

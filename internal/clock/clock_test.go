@@ -1,6 +1,10 @@
 package clock
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
@@ -18,9 +22,7 @@ func TestParse(t *testing.T) {
 		{"1e40", 0, false},
 	} {
 		got, err := Parse(c.in)
-		if (err == nil) != c.ok || got != c.want {
-			t.Errorf("Parse(%q) = %d, %v", c.in, got, err)
-		}
+		require.That(t, (err == nil) == c.ok && got == c.want, "Parse(%q) = %d, %v", c.in, got, err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 const sample = `name = "x" # first
@@ -24,9 +26,7 @@ deep.down = true
 
 func TestParsePositions(t *testing.T) {
 	root, err := Parse("f.toml", []byte(sample))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	points := root.Get("points")
 	for _, c := range []struct {
 		n    *Node
@@ -40,18 +40,14 @@ func TestParsePositions(t *testing.T) {
 		{points.Items[0].Get("published").Get("us"), String, "f.toml:10:20"},
 		{points.Items[1].Get("extra").Get("deep").Get("down"), Bool, "f.toml:14:13"},
 	} {
-		if c.n == nil || c.n.Kind != c.kind || c.n.Pos.String() != c.pos {
-			t.Errorf("got %+v, want %v at %s", c.n, c.kind, c.pos)
-		}
+		require.That(t, c.n != nil && c.n.Kind == c.kind && c.n.Pos.String() == c.pos, "got %+v, want %v at %s", c.n, c.kind, c.pos)
 	}
 }
 
 // A byte-order mark in front of the text is not part of it, and moves no place.
 func TestByteOrderMark(t *testing.T) {
 	root, err := Parse("f", []byte("\ufeffa = 1\n"))
-	if err != nil || root.Get("a") == nil || root.Get("a").Pos.Column != 5 {
-		t.Errorf("%+v, %v", root, err)
-	}
+	require.That(t, err == nil && root.Get("a") != nil && root.Get("a").Pos.Column == 5, "%+v, %v", root, err)
 	if _, err := Parse("f", []byte("a = 1\n\ufeffb = 2\n")); err == nil {
 		t.Error("a mark within the text is taken")
 	}
@@ -65,17 +61,13 @@ func TestParseErrors(t *testing.T) {
 		"d = 1979-05-27":                  "f.toml:1:5: dates and times",
 		"a = " + strings.Repeat("[", 100): "nested",
 	} {
-		if _, err := Parse("f.toml", []byte(doc)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %q", doc, err, want)
-		}
+		require.Error(t, require.Err(Parse("f.toml", []byte(doc))), want, "%q", doc)
 	}
 }
 
 func TestReaderReportsEverything(t *testing.T) {
 	root, err := Parse("f.toml", []byte("nmae = \"x\"\nhits = -1\nkind = \"kprobes\"\n[t]\nx = 1\n[[p]]\n[[p]]\nname = \"k\"\ny = 1\n[[p]]\ny = 2\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var errs Errors
 	r := NewReader(root, &errs)
 	Need(r, "name", Text)
@@ -109,16 +101,10 @@ func TestSettings(t *testing.T) {
 		"machine.event.x.cycles=5": "5",
 	} {
 		root, err := Parse("f.toml", []byte(sample))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s, err := ParseSetting(arg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Apply(root); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.Apply(root))
 		n := root
 		for _, k := range s.Path {
 			if n, err = step(n, k); err != nil || n == nil {
@@ -128,9 +114,7 @@ func TestSettings(t *testing.T) {
 				t.Fatalf("%s: %s is gone: %v", arg, k, err)
 			}
 		}
-		if n.Text != want || n.Pos.File != "--set "+arg {
-			t.Errorf("%s: got %q at %s", arg, n.Text, n.Pos)
-		}
+		require.That(t, n.Text == want && n.Pos.File == "--set "+arg, "%s: got %q at %s", arg, n.Text, n.Pos)
 	}
 }
 
@@ -144,16 +128,12 @@ func TestSettingErrors(t *testing.T) {
 		"points.k.name.y.z=1": "has no keys",
 	} {
 		root, err := Parse("f.toml", []byte(sample))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s, err := ParseSetting(arg)
 		if err == nil {
 			err = s.Apply(root)
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", arg, err, want)
-		}
+		require.Error(t, err, want, "%s", arg)
 	}
 }
 
@@ -176,9 +156,7 @@ func TestQuantities(t *testing.T) {
 		{Size(), "99999999999999999999 GiB", 0, "99999999999999999999 GiB is outside 0 B to 4294967296 GiB"},
 	} {
 		got, err := c.d.Whole(false, 0, 1<<62)(&Node{Kind: String, Text: c.in})
-		if c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-			t.Errorf("%q: got %d, %v; want %d %q", c.in, got, err, c.want, c.err)
-		}
+		require.That(t, (c.err != "" || err == nil && got == c.want) && (c.err == "" || err != nil && strings.Contains(err.Error(), c.err)), "%q: got %d, %v; want %d %q", c.in, got, err, c.want, c.err)
 	}
 }
 
@@ -189,9 +167,7 @@ func TestTooManyKeys(t *testing.T) {
 		for i := range maxKeys + 1 {
 			fmt.Fprintf(&b, line, i)
 		}
-		if _, err := Parse("many.toml", []byte(b.String())); err == nil || !strings.Contains(err.Error(), "keys and tables") {
-			t.Errorf("%q: %v", line, err)
-		}
+		require.Error(t, require.Err(Parse("many.toml", []byte(b.String()))), "keys and tables", "%q", line)
 	}
 }
 
@@ -203,9 +179,7 @@ func FuzzParse(f *testing.F) {
 		if err == nil {
 			_ = root.Clone()
 			for _, fd := range root.Fields {
-				if fd.Pos.Line < 1 || fd.Pos.Column < 1 {
-					t.Errorf("key %q has no place: %v", fd.Key, fd.Pos)
-				}
+				require.That(t, fd.Pos.Line >= 1 && fd.Pos.Column >= 1, "key %q has no place: %v", fd.Key, fd.Pos)
 			}
 		}
 	})

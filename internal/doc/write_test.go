@@ -36,9 +36,7 @@ func TestWriteReads(t *testing.T) {
 		require.NoError(t, err)
 		texts[f] = string(b)
 	}
-	if len(texts) < 8 {
-		t.Fatalf("%d documents", len(texts))
-	}
+	require.Need(t, len(texts) >= 8, "%d documents", len(texts))
 	for name, text := range texts {
 		want, err := Parse(name, []byte(text))
 		require.NoError(t, err)

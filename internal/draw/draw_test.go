@@ -1,6 +1,10 @@
 package draw
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // Streams differ by seed, replicate and name, and are the same numbers on every host.
 func TestStreams(t *testing.T) {
@@ -36,8 +40,6 @@ func TestBelow(t *testing.T) {
 		hit[NewKey(7, i, "x").Below(5)]++
 	}
 	for v, n := range hit {
-		if n < 150 || n > 250 {
-			t.Errorf("%d came %d times in 1000 of 5", v, n)
-		}
+		require.That(t, n >= 150 && n <= 250, "%d came %d times in 1000 of 5", v, n)
 	}
 }

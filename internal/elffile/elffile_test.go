@@ -4,6 +4,8 @@ import (
 	"debug/elf"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func TestErrorsSayWhatToDo(t *testing.T) {
@@ -19,7 +21,5 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		}
 	}
 	err := advice.Guard(func() error { panic("index out of range") })
-	if err == nil || err.Error() != "damaged file (index out of range): copy it again" {
-		t.Errorf("a panic became %v", err)
-	}
+	require.That(t, err != nil && err.Error() == "damaged file (index out of range): copy it again", "a panic became %v", err)
 }

@@ -4,6 +4,8 @@ import (
 	"runtime/debug"
 	"testing"
 	"unsafe"
+
+	"kprobesim/internal/require"
 )
 
 // TestPages writes to what it was given and gets zeroes again behind giving it back.
@@ -18,9 +20,7 @@ func TestPages(t *testing.T) {
 			}
 			a[i], b[i] = 1, 2
 		}
-		if a[size-1] != 1 || b[0] != 2 {
-			t.Error("two pieces share a byte")
-		}
+		require.That(t, a[size-1] == 1 && b[0] == 2, "two pieces share a byte")
 		for range 2 { // there is nothing to give back the second time
 			if err := p.Free(); err != nil {
 				t.Error(err)
@@ -40,13 +40,9 @@ func TestGuardPages(t *testing.T) {
 	}
 	first := unsafe.Pointer(&b[0])
 	for _, at := range []int{-1, -guard, (size+guard-1)&^(guard-1) + guard - 1} {
-		if !faults((*byte)(unsafe.Add(first, at))) {
-			t.Errorf("byte %d can be written", at)
-		}
+		require.That(t, faults((*byte)(unsafe.Add(first, at))), "byte %d can be written", at)
 	}
-	if faults(&b[0]) || faults(&b[size-1]) {
-		t.Error("memory cannot be written")
-	}
+	require.That(t, !faults(&b[0]) && !faults(&b[size-1]), "memory cannot be written")
 	if err := p.Free(); err != nil {
 		t.Error(err)
 	}

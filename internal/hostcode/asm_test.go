@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/internal/require"
 )
 
 // names are the registers of each size as the decoder calls them.
@@ -186,8 +188,6 @@ func TestFullRoom(t *testing.T) {
 		t.Errorf("%d bytes written, full %v", a.Len(), a.Full())
 	}
 	for i, b := range all[20:] {
-		if b != 0 {
-			t.Fatalf("byte %d behind the room is %#x", i, b)
-		}
+		require.Need(t, b == 0, "byte %d behind the room is %#x", i, b)
 	}
 }

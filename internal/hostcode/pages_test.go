@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"kprobesim/internal/require"
 )
 
 // region is a line of /proc/self/maps.
@@ -20,9 +22,7 @@ type region struct {
 func regions(t *testing.T) (all []region) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		var r region
 		if _, err := fmt.Sscanf(line, "%x-%x %s", &r.from, &r.to, &r.rights); err != nil {
@@ -37,9 +37,7 @@ func regions(t *testing.T) (all []region) {
 func TestRoomTakes(t *testing.T) {
 	open := func() int {
 		all, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return len(all)
 	}
 	room(t)
@@ -59,9 +57,7 @@ func TestNoPageIsWrittenAndExecuted(t *testing.T) {
 	r := room(t)
 	all := regions(t)
 	for _, x := range all {
-		if strings.Contains(x.rights, "w") && strings.Contains(x.rights, "x") {
-			t.Errorf("pages from %#x to %#x can be written and executed", x.from, x.to)
-		}
+		require.That(t, !strings.Contains(x.rights, "w") || !strings.Contains(x.rights, "x"), "pages from %#x to %#x can be written and executed", x.from, x.to)
 	}
 	for _, c := range []struct {
 		bytes  []byte
@@ -76,9 +72,7 @@ func TestNoPageIsWrittenAndExecuted(t *testing.T) {
 			t.Errorf("%#x: pages from %#x to %#x are %s, want %s", at, x.from, x.to, x.rights, c.rights)
 		}
 		for _, x := range []region{all[i-1], all[i+1]} {
-			if x.to-x.from < guard || x.rights != "---p" || x.to != at && x.from != at+uintptr(len(c.bytes)) {
-				t.Errorf("beside %#x: pages from %#x to %#x are %s", at, x.from, x.to, x.rights)
-			}
+			require.That(t, x.to-x.from >= guard && x.rights == "---p" && (x.to == at || x.from == at+uintptr(len(c.bytes))), "beside %#x: pages from %#x to %#x are %s", at, x.from, x.to, x.rights)
 		}
 	}
 }

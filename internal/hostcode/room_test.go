@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/internal/host"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // room returns a room, or skips the test where the host has none.
@@ -80,9 +81,7 @@ func TestMax(t *testing.T) {
 	for _, x := range []int64{-1 << 63, -5, 0, 7, 1<<63 - 1} {
 		for _, y := range []int64{-1 << 63, -6, -5, 0, 8, 1<<63 - 1} {
 			in := [2]int64{x, y}
-			if got := Call(code, 0, unsafe.Pointer(&in)); int64(got) != max(x, y) {
-				t.Errorf("the larger of %d and %d: %d", x, y, int64(got))
-			}
+			require.Equal(t, int64(Call(code, 0, unsafe.Pointer(&in))), max(x, y), "the larger of %d and %d", x, y)
 		}
 	}
 }
@@ -115,9 +114,7 @@ func TestNoCode(t *testing.T) {
 func TestHostForbids(t *testing.T) {
 	if os.Getenv("HOSTCODE_FORBIDDEN") != "" {
 		hosttools.ForbidCode(t)
-		if NewRoom(1<<16) != nil {
-			t.Error("there is a room")
-		}
+		require.That(t, NewRoom(1<<16) == nil, "there is a room")
 		return
 	}
 	c := exec.Command(os.Args[0], "-test.run=^TestHostForbids$", "-test.v")

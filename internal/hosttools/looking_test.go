@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestNeed needs the tool that another test names, which runs this one with and without it (internal/tests).
@@ -22,17 +24,13 @@ func TestNeed(t *testing.T) {
 // A name that leaves the repository's folder is that of the same file.
 func TestFromRepository(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	name := fromRepository(file)
 	if name == "" {
 		t.Skip("does not apply: the test was built without the names of its sources")
 	}
 	one, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if two, err := os.Stat(name); err != nil || !os.SameFile(one, two) {
 		t.Errorf("%s: %v", name, err)
 	}
@@ -44,9 +42,7 @@ func TestFromRepository(t *testing.T) {
 // Kernels lie in the folder that the environment names, and nowhere without it.
 func TestPackaged(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "vmlinuz-1"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "vmlinuz-1"), nil, 0o600))
 	t.Setenv(Linux, dir)
 	if !testing.Short() {
 		if got := Kernels(t, "vmlinuz*", "reading it"); len(got) != 1 {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kprobesim/internal/require"
 )
 
 // The page of rows, and the list of their mutants.
@@ -35,9 +37,7 @@ var (
 func rows(t *testing.T) (all []row) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(t), page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, m := range rowLine.FindAllStringSubmatch(string(text), -1) {
 		n, _ := strconv.Atoi(m[1])
 		r := row{number: n}
@@ -53,18 +53,14 @@ func rows(t *testing.T) (all []row) {
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dir
 }
 
 func mutants(t *testing.T) []Mutant {
 	t.Helper()
 	all, err := Read(filepath.Join(root(t), list))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -79,9 +75,7 @@ func TestEveryRowHasAMutant(t *testing.T) {
 		}
 	}
 	for _, r := range rows(t) {
-		if have[r.number] == 0 {
-			t.Errorf("row %d of %s has no mutant in %s", r.number, page, list)
-		}
+		require.That(t, have[r.number] != 0, "row %d of %s has no mutant in %s", r.number, page, list)
 		delete(have, r.number)
 	}
 	for n := range have {
@@ -98,9 +92,7 @@ func TestRowsNotice(t *testing.T) {
 		t.Skip("on demand: make rows tries the mutants of all rows, for hours")
 	}
 	b, err := NewBench(root(t), t.TempDir(), mutants(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := rows(t)
 	for i, m := range mutants(t) {
 		if m.None != "" || !wanted(m.Row) {

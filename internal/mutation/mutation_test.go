@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // source has each form that is changed, and some that are not.
@@ -58,9 +59,7 @@ func parsed(t *testing.T, text string) (*tree, *pkg) {
 	t.Helper()
 	tr := &tree{root: "/tree", fset: token.NewFileSet(), all: map[string]*pkg{}, types: importer.Default()}
 	f, err := parser.ParseFile(tr.fset, "p.go", text, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return tr, &pkg{ImportPath: "m/p", Dir: "/tree/p", GoFiles: []string{"p.go"}, files: []*ast.File{f}, texts: []string{text}}
 }
 
@@ -110,9 +109,7 @@ failing 33: return 6, true, fail() -> return 6, false, fail()
 failing 33: return 6, true, fail() -> return 6, true, *new(error)
 `
 	lines := func(s string) []string { return slices.Sorted(strings.Lines(s)) }
-	if !slices.Equal(lines(got.String()), lines(want)) {
-		t.Errorf("the changes are\n%s\nwant\n%s", got.String(), want)
-	}
+	require.That(t, slices.Equal(lines(got.String()), lines(want)), "the changes are\n%s\nwant\n%s", got.String(), want)
 }
 
 // Mutants that the compiler refuses are not drawn, and the seed says which of the others are.
@@ -190,23 +187,17 @@ again:
 			continue
 		}
 		woven++
-		if strings.Count(text, w.Old) != 1 || w.File != "p/p.go" {
-			t.Errorf("%s: %q is not once in %s", m.function, w.Old, w.File)
-		}
+		require.That(t, strings.Count(text, w.Old) == 1 && w.File == "p/p.go", "%s: %q is not once in %s", m.function, w.Old, w.File)
 		changed := strings.Replace(text, w.Old, w.New, 1)
 		if m.function == "d" {
-			if strings.Contains(w.New, "again:") || !strings.Contains(w.New, "againOfMutant:") || strings.Contains(w.New, "defaultOfMutant") {
-				t.Errorf("the label stands in %s", w.New)
-			}
+			require.That(t, !strings.Contains(w.New, "again:") && strings.Contains(w.New, "againOfMutant:") && !strings.Contains(w.New, "defaultOfMutant"), "the label stands in %s", w.New)
 			changed = strings.ReplaceAll(changed, "againOfMutant", "again")
 		}
 		if changed != m.change.apply(text) {
 			t.Errorf("woven is\n%s\nwant\n%s", changed, m.change.apply(text))
 		}
 	}
-	if woven == 0 {
-		t.Error("nothing is woven")
-	}
+	require.That(t, woven != 0, "nothing is woven")
 }
 
 // Tests of a package are asked first, then tests of the packages that import it, and with few only packages of its house.
@@ -238,13 +229,9 @@ func TestTesters(t *testing.T) {
 // TestEquivalents wants each mutant of the list to be one that is made, so that an entry goes with its code.
 func TestEquivalents(t *testing.T) {
 	known, err := readEquivalents("equivalent.mutants")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	made := map[string][]*mutant{}
 	tr := &tree{root: root, fset: token.NewFileSet()}
 	for _, e := range known {
@@ -256,17 +243,11 @@ func TestEquivalents(t *testing.T) {
 					p.GoFiles = append(p.GoFiles, filepath.Base(f))
 				}
 			}
-			if err := tr.parse(p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, tr.parse(p))
 			made[e.pkg] = tr.mutantsOf(p)
 		}
-		if !slices.ContainsFunc(made[e.pkg], func(m *mutant) bool { return e.of(tr, m) }) {
-			t.Errorf("%s, %s: no mutant has %q for %q: remove the entry, or write the line as it is now", e.pkg, e.function, e.after, e.before)
-		}
-		if e.reason == "" {
-			t.Errorf("%s, %s: %q has no reason", e.pkg, e.function, e.after)
-		}
+		require.That(t, slices.ContainsFunc(made[e.pkg], func(m *mutant) bool { return e.of(tr, m) }), "%s, %s: no mutant has %q for %q: remove the entry, or write the line as it is now", e.pkg, e.function, e.after, e.before)
+		require.That(t, e.reason != "", "%s, %s: %q has no reason", e.pkg, e.function, e.after)
 	}
 }
 
@@ -278,9 +259,7 @@ func TestReadEquivalents(t *testing.T) {
 		"in a\nof f\n- x\n":           "3 lines of five",
 	} {
 		file := filepath.Join(t.TempDir(), "list")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		all, err := readEquivalents(file)
 		if want == "" && (err != nil || strings.Contains(text, "in a") != (len(all) == 1)) {
 			t.Errorf("%q: %v, %v", text, all, err)
@@ -295,9 +274,7 @@ func TestOptions(t *testing.T) {
 	t.Chdir("../..")
 	for _, args := range [][]string{{"-x"}, {"-equivalent", "none"}, {"-packages", "none"}} {
 		var out bytes.Buffer
-		if err := run(t.Context(), args, &out); err == nil {
-			t.Errorf("%q: no error; %s", args, out.String())
-		}
+		require.That(t, run(t.Context(), args, &out) != nil, "%q: no error; %s", args, out.String())
 	}
 }
 
@@ -306,11 +283,7 @@ func TestRun(t *testing.T) {
 	hosttools.Long(t, "mutants of a package from beginning to end", "the parts of the tester have tests")
 	t.Chdir("../..")
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-packages", "internal/clock", "-n", "4", "-short"}, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(t.Context(), []string{"-packages", "internal/clock", "-n", "4", "-short"}, &out))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if !strings.HasPrefix(lines[0], "4 mutants of ") || !strings.Contains(lines[len(lines)-1], "of 4 noticed") || strings.Contains(out.String(), "0 of 4") {
-		t.Errorf("it prints\n%s", out.String())
-	}
+	require.That(t, strings.HasPrefix(lines[0], "4 mutants of ") && strings.Contains(lines[len(lines)-1], "of 4 noticed") && !strings.Contains(out.String(), "0 of 4"), "it prints\n%s", out.String())
 }

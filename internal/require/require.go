@@ -1,4 +1,5 @@
-// Package require has what tests want of errors.
+// Package require has what tests want of values and errors. A want that is not met goes on with the test, but for NoError, Must
+// and Need, behind which nothing makes sense.
 package require
 
 import (
@@ -13,6 +14,53 @@ func NoError(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// That wants a condition to hold, and reports a text otherwise.
+func That(t testing.TB, holds bool, format string, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, values...)
+	}
+}
+
+// Need is That for a condition without which the test ends.
+func Need(t testing.TB, holds bool, format string, values ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf(format, values...)
+	}
+}
+
+// Equal wants a value. Format and its values tell what it is of.
+func Equal[T comparable](t testing.TB, got, want T, format string, values ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %s, want %s", fmt.Sprintf(format, values...), shown(got), shown(want))
+	}
+}
+
+// Got is Equal for the value of a call that returns an error, too: require.Got(f())(t, want, "f").
+func Got[T comparable](got T, err error) func(t testing.TB, want T, format string, values ...any) {
+	return func(t testing.TB, want T, format string, values ...any) {
+		t.Helper()
+		if err != nil || got != want {
+			t.Errorf("%s: %s and error %v, want %s", fmt.Sprintf(format, values...), shown(got), err, shown(want))
+		}
+	}
+}
+
+// shown writes texts in quotes, as spaces may differ, and numbers without a sign as addresses, too.
+func shown(v any) string {
+	switch v := v.(type) {
+	case fmt.Stringer:
+		return v.String()
+	case string:
+		return fmt.Sprintf("%q", v)
+	case uint64, uint32, uint16, uint8, uint, uintptr:
+		return fmt.Sprintf("%d (%#x)", v, v)
+	}
+	return fmt.Sprintf("%+v", v)
 }
 
 // Error wants an error that says something. Format and its values tell what was tried.

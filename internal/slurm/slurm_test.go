@@ -65,23 +65,15 @@ func TestCommands(t *testing.T) {
 		"scancel":  "echo no such cluster >&2; exit 1",
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(a.Dir, "status-3"), []byte("1\n"), 0o600))
-	if id, err := a.Submit([]int{1, 3, 4, 5, 9}); err != nil || id != "--array=1,3-5,9" {
-		t.Errorf("%q, %v", id, err)
-	}
+	require.Got(a.Submit([]int{1, 3, 4, 5, 9}))(t, "--array=1,3-5,9", "")
 	if exits, err := a.Exits(); err != nil || len(exits) != 0 {
 		t.Errorf("an exit code of the try before: %v, %v", exits, err)
 	}
 	if queue, err := a.Queue(); err != nil || !reflect.DeepEqual(queue, map[int]string{3: "running", 12: "pending"}) {
 		t.Errorf("%v, %v", queue, err)
 	}
-	if why := Why("7", 3); why != "NODE_FAIL, NodeDown, n2" {
-		t.Errorf("%q", why)
-	}
-	if err := a.Cancel(); err == nil || !strings.Contains(err.Error(), "scancel: exit status 1: no such cluster") {
-		t.Errorf("%v", err)
-	}
+	require.Equal(t, Why("7", 3), "NODE_FAIL, NodeDown, n2", "")
+	require.Error(t, a.Cancel(), "scancel: exit status 1: no such cluster", "")
 	t.Setenv("PATH", t.TempDir())
-	if _, err := a.Queue(); err == nil || !strings.Contains(err.Error(), "there is no squeue here") {
-		t.Errorf("%v", err)
-	}
+	require.Error(t, require.Err(a.Queue()), "there is no squeue here", "")
 }

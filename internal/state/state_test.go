@@ -3,8 +3,9 @@ package state
 import (
 	"bytes"
 	"reflect"
-	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 type inner struct {
@@ -41,25 +42,15 @@ func full() *sample {
 
 func TestRoundTrip(t *testing.T) {
 	b, err := Append(nil, full())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	other := &sample{none: &inner{}, list: make([]inner, 2), table: map[uint32]*[2]uint64{3: {}, 4: {}}}
 	shared := other.list
 	rest, err := Read(append(b, 1, 2), other)
-	if err != nil || !bytes.Equal(rest, []byte{1, 2}) {
-		t.Fatalf("rest % x, %v", rest, err)
-	}
-	if !reflect.DeepEqual(other, full()) {
-		t.Errorf("read %+v", other)
-	}
-	if shared[1].link == nil {
-		t.Error("a slice of the same length has moved")
-	}
+	require.Need(t, err == nil && bytes.Equal(rest, []byte{1, 2}), "rest % x, %v", rest, err)
+	require.That(t, reflect.DeepEqual(other, full()), "read %+v", other)
+	require.That(t, shared[1].link != nil, "a slice of the same length has moved")
 	again, err := Append(nil, other)
-	if err != nil || !bytes.Equal(again, b) {
-		t.Errorf("written again it differs: %v", err)
-	}
+	require.That(t, err == nil && bytes.Equal(again, b), "written again it differs: %v", err)
 }
 
 func TestRefused(t *testing.T) {
@@ -73,18 +64,14 @@ func TestRefused(t *testing.T) {
 		"too deep":                   circle,
 		"is no pointer":              inner{},
 	} {
-		if _, err := Append(nil, v); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%T: %v, want %q", v, err, want)
-		}
+		require.Error(t, require.Err(Append(nil, v)), want, "%T", v)
 	}
 }
 
 // FuzzRead gives bytes that are damaged in any way.
 func FuzzRead(f *testing.F) {
 	b, err := Append(nil, full())
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(b)
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		_, _ = Read(b, &sample{}) // whatever comes, but no panic

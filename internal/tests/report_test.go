@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // events are those that `go test -json` writes for three packages: one that passes, one that fails in a test and hangs
@@ -47,9 +48,7 @@ func events(t *testing.T) *bufio.Reader {
 		{"output", "c", "", "FAIL\tc [build failed]\n"},
 		{"fail", "c", "", ""},
 	} {
-		if err := json.NewEncoder(&b).Encode(e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.NewEncoder(&b).Encode(e))
 	}
 	b.WriteString("no event at all")
 	return bufio.NewReader(&b)
@@ -59,9 +58,7 @@ func events(t *testing.T) *bufio.Reader {
 func TestReport(t *testing.T) {
 	var out bytes.Buffer
 	r := newReport(&out)
-	if err := r.read(events(t)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.read(events(t)))
 	r.summary()
 	const want = `ok  	a	0.1s
     b_test.go:3: got 1, want 2
@@ -76,17 +73,13 @@ no event at allleft out, because something is not installed:
 left out, because this host cannot do it:
   debug registers; no ptrace
 `
-	if out.String() != want {
-		t.Errorf("it prints\n%s\nwant\n%s", out.String(), want)
-	}
+	require.That(t, out.String() == want, "it prints\n%s\nwant\n%s", out.String(), want)
 }
 
 func TestReportOfNothing(t *testing.T) {
 	var out bytes.Buffer
 	newReport(&out).summary()
-	if out.String() != "nothing was left out\n" {
-		t.Errorf("%q", out.String())
-	}
+	require.Equal(t, out.String(), "nothing was left out\n", "")
 }
 
 // A tool that is installed between two runs makes go test run again what it had kept, and the report names what was left
@@ -110,15 +103,11 @@ func TestKeptResults(t *testing.T) {
 	if out, _ := tool(); !strings.Contains(out, "(cached)") {
 		t.Fatalf("nothing was kept:\n%s", out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "kprobesim-no-such-tool"), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kprobesim-no-such-tool"), []byte("#!/bin/sh\n"), 0o755))
 	if out, code := tool(); code != 0 || strings.Contains(out, missing) || strings.Contains(out, "(cached)") {
 		t.Errorf("with the tool: exit code %d\n%s", code, out)
 	}
-	if err := os.Remove(filepath.Join(dir, "kprobesim-no-such-tool")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "kprobesim-no-such-tool")))
 	t.Setenv(hosttools.All, "1")
 	if out, code := tool(); code != 1 || !strings.Contains(out, missing) {
 		t.Errorf("all is wanted: exit code %d\n%s", code, out)
@@ -136,9 +125,7 @@ func TestRunFails(t *testing.T) {
 	if _, err := exec.LookPath("go"); err == nil {
 		t.Fatal("there is a go")
 	}
-	if code := run(nil, &out); code != 1 {
-		t.Errorf("exit code %d", code)
-	}
+	require.Equal(t, run(nil, &out), 1, "exit code")
 }
 
 // Flags alone are about all packages; a package or more are tested alone.
@@ -149,8 +136,6 @@ func TestArguments(t *testing.T) {
 		"./sim": "./sim", "-run TestX ./sim": "-run TestX ./sim", "-short ./sim": "-short ./sim", "-count=1 ./sim": "-count=1 ./sim",
 		"./sim -v -args x": "./sim -v -args x", "-v -args x": all + " -v -args x",
 	} {
-		if got := strings.Join(arguments(strings.Fields(args)), " "); got != want {
-			t.Errorf("%q: %q, want %q", args, got, want)
-		}
+		require.Equal(t, strings.Join(arguments(strings.Fields(args)), " "), want, "%q", args)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestKept finds what was kept, and nothing where a file was changed or cut off.
@@ -23,15 +25,11 @@ func TestKept(t *testing.T) {
 	}
 	file := f.file(packed)
 	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	changed := bytes.Clone(whole)
 	changed[100]++
 	for _, b := range [][]byte{changed, whole[:len(whole)-1], whole[:5], nil} {
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, b, 0o600))
 		if _, ok := f.Load(packed); ok {
 			t.Errorf("%d damaged bytes count as a kernel", len(b))
 		}
@@ -46,9 +44,7 @@ func TestBound(t *testing.T) {
 	}
 	f.Save([]byte("small"), make([]byte, least-1)) // would drive another one out
 	all, err := os.ReadDir(string(f))
-	if err != nil || len(all) != most {
-		t.Errorf("%d files are kept, want %d; %v", len(all), most, err)
-	}
+	require.That(t, err == nil && len(all) == most, "%d files are kept, want %d; %v", len(all), most, err)
 	if _, ok := f.Load([]byte{3*most - 1}); !ok {
 		t.Error("the newest is not there")
 	}
@@ -57,9 +53,7 @@ func TestBound(t *testing.T) {
 // TestNowhere keeps nothing where there is no folder, or a file in its place.
 func TestNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, f := range []Folder{None, Folder(file)} {
 		f.Save([]byte("packed"), make([]byte, least))
 		if _, ok := f.Load([]byte("packed")); ok {

@@ -38,9 +38,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("called are\n%swant\n%s", said, want)
 	}
 	rows := regexp.MustCompile(`(?m)^\| (.*) \| (?:0\.[3-9]|[1-9]\d*\.\d) \| \d+\.\d \| \d+\.\d \| \d+\.\d \| (?:\d+\.\d\d|NaN|\+Inf) \| [1-9]\d* \| [1-9]\d* \|$`).FindAllStringSubmatch(out.String(), -1)
-	if len(rows) != 2 || !strings.HasPrefix(rows[0][1], "probes") || !strings.HasPrefix(rows[1][1], "all") || strings.Count(log.String(), "4 of 4\n") != 2 {
-		t.Errorf("the table is\n%swith the log\n%s", out.String(), log.String())
-	}
+	require.That(t, len(rows) == 2 && strings.HasPrefix(rows[0][1], "probes") && strings.HasPrefix(rows[1][1], "all") && strings.Count(log.String(), "4 of 4\n") == 2, "the table is\n%swith the log\n%s", out.String(), log.String())
 	fails := script("fails", "echo one; seq 1000; exit 3")
 	err := run([]string{"-old", fails, "-new", quick, "-only", "all"}, &out, &log)
 	require.Error(t, err, "all baselines: "+fails+" check: exit status 3", "a build that fails")

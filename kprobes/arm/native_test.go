@@ -70,9 +70,7 @@ func run(t *testing.T, name string, optimize bool, body func(l *lab)) {
 		body(l)
 		return nil
 	})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, s.Machine.Console())
-	}
+	require.Need(t, err == nil, "%v\n%s", err, s.Machine.Console())
 }
 
 // The program that has the instruction in it, in words: it loads all registers and flags from behind itself, executes
@@ -108,9 +106,7 @@ const (
 
 func (l *lab) setUp() {
 	f, ok := l.s.Machine.Image().Symbol("crowd_0")
-	if !ok {
-		l.t.Fatal("no crowd_0")
-	}
+	require.Need(l.t, ok, "no crowd_0")
 	l.code = f.Addr
 	var err error
 	l.memory, err = l.s.Machine.Alloc(memorySize, 4096)
@@ -260,9 +256,7 @@ func (l *lab) everyEncoding() {
 		"emulate_load_pair", "emulate_store_pair", "emulate_nothing", "emulate_mrs", "emulate_branch",
 		"emulate_branch_register", "emulate_alu_pc", "emulate_load_pc", "emulate_block",
 	} {
-		if l.handled[name] < 3 {
-			l.t.Errorf("%s was tried %d times", name, l.handled[name])
-		}
+		require.That(l.t, l.handled[name] >= 3, "%s was tried %d times", name, l.handled[name])
 	}
 	for _, name := range []string{"emulate_block_low", "emulate_block_high", "emulate_block_pc"} {
 		if n := l.handled[name]; (n >= 3) != (l.year >= 2014) {
@@ -303,9 +297,7 @@ func (l *lab) hold(tr *trial, name string) {
 	l.settle()
 	st, err := l.s.Probes.State(p.Addr)
 	l.do(err)
-	if st.Mode != l.mode {
-		l.t.Errorf("%s (%08x): mode %s, want %s: %v", name, tr.word, st.Mode, l.mode, st.Refusal)
-	}
+	require.That(l.t, st.Mode == l.mode, "%s (%08x): mode %s, want %s: %v", name, tr.word, st.Mode, l.mode, st.Refusal)
 	hits := l.hits()
 	got := l.attempt(tr)
 	n := l.hits() - hits
@@ -316,9 +308,7 @@ func (l *lab) hold(tr *trial, name string) {
 	if l.year >= 2014 && !holds(tr.word>>28, tr.flags) {
 		expected = 0
 	}
-	if n != expected {
-		l.t.Errorf("%s (%08x), flags %#x: %d hits, want %d", name, tr.word, tr.flags, n, expected)
-	}
+	require.That(l.t, n == expected, "%s (%08x), flags %#x: %d hits, want %d", name, tr.word, tr.flags, n, expected)
 	l.do(l.s.Probes.Remove(l.Call, p))
 	l.settle()
 }

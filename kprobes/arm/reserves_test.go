@@ -3,6 +3,7 @@ package arm
 import (
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -24,13 +25,9 @@ func TestReserves(t *testing.T) {
 		0xe1912f8f: kprobes.NoReservation,    // another operation of its group
 		0xe1912e9f: kprobes.NoReservation,    // lda
 	} {
-		if got := reserves(bytesOf(w)); got != want {
-			t.Errorf("%#x is %v, want %v", uint32(w), got, want)
-		}
+		require.Equal(t, reserves(bytesOf(w)), want, "%#x", uint32(w))
 	}
 	for n := range wordSize {
-		if got := reserves(bytesOf(0xe1912f9f)[:n]); got != kprobes.NoReservation {
-			t.Errorf("%d bytes are %v", n, got)
-		}
+		require.Equal(t, reserves(bytesOf(0xe1912f9f)[:n]), kprobes.NoReservation, "%d bytes", n)
 	}
 }

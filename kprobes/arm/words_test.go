@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	cpu "kprobesim/cpus/arm"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -37,9 +38,7 @@ func holdWord(t *testing.T, w uint32) {
 	for _, year := range []int{2010, conditionsFrom} {
 		how := decide(word(w), year)
 		want := name != "" && !neverProbed(name, word(w))
-		if got := how.kind != refused; got != want {
-			t.Errorf("%d, %08x %q: probed %v, want %v", year, w, name, got, want)
-		}
+		require.Equal(t, how.kind != refused, want, "%d, %08x %q: probed", year, w, name)
 		if how.kind == emulated {
 			holdCopy(t, word(w), how, year)
 		}
@@ -58,9 +57,7 @@ func holdCopy(t *testing.T, w word, how way, year int) {
 	}
 	if regs := find(w).regs; regs != "" {
 		for _, f := range fields {
-			if strings.ContainsRune(strings.ToLower(regs), f.name) && how.copy.field(f.at, 4) > pairAt {
-				t.Errorf("%d, %08x: the copy %08x has a register that nobody passes", year, w, how.copy)
-			}
+			require.That(t, !strings.ContainsRune(strings.ToLower(regs), f.name) || how.copy.field(f.at, 4) <= pairAt, "%d, %08x: the copy %08x has a register that nobody passes", year, w, how.copy)
 		}
 	}
 }
@@ -90,9 +87,7 @@ func holdConsistent(t *testing.T, w word) {
 	t.Helper()
 	c := classify(bytesOf(w), 0x1004)
 	r, refusal := region(site(w))
-	if (c.Kind == kprobes.ClassBreakpoint) != (refusal != nil && refusal.Rule == kprobes.RuleForeign) {
-		t.Errorf("%08x is %+v and refused by %v", w, c, refusal)
-	}
+	require.That(t, (c.Kind == kprobes.ClassBreakpoint) == (refusal != nil && refusal.Rule == kprobes.RuleForeign), "%08x is %+v and refused by %v", w, c, refusal)
 	if refusal != nil {
 		return
 	}

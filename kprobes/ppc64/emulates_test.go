@@ -68,9 +68,7 @@ func emulateMany(t *testing.T, m *sim.Machine, c *sim.Call, year int) error {
 			t.Errorf("the emulator says %d of %08x (opcode %d, %d), the rule %v", got, w, w>>26, w>>1&0x3ff, want)
 		}
 	}
-	if min(count[true], count[false]) < words/100 {
-		t.Errorf("%d words are emulated and %d are not", count[true], count[false])
-	}
+	require.That(t, min(count[true], count[false]) >= words/100, "%d words are emulated and %d are not", count[true], count[false])
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/arch/ppc64/ppc64asm"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -35,19 +36,13 @@ func TestArchFitsItself(t *testing.T) {
 	a := Arch()
 	cp, _ := a.Prepare(kprobes.Insn{Code: bytesOf(0x60000000)})
 	for _, v := range cp.Members {
-		if !slices.Contains(a.Members, v.Member) {
-			t.Errorf("%s is no member", v.Member)
-		}
+		require.That(t, slices.Contains(a.Members, v.Member), "%s is no member", v.Member)
 	}
-	if !slices.Contains(a.Members, a.Learned) || a.Reach() != 4 || a.SlotSize != len(a.Breakpoint) {
-		t.Errorf("%+v", a)
-	}
+	require.That(t, slices.Contains(a.Members, a.Learned) && a.Reach() == 4 && a.SlotSize == len(a.Breakpoint), "%+v", a)
 	if in := decoded(trap); in.Op != ppc64asm.TW || in.Args[0] != ppc64asm.Imm(31) {
 		t.Errorf("the breakpoint is %s", in)
 	}
-	if got := a.Classify(a.Breakpoint, 0x1000); got != (kprobes.Class{Kind: kprobes.ClassBreakpoint, Len: 4}) {
-		t.Errorf("the breakpoint is classified as %+v", got)
-	}
+	require.Equal(t, a.Classify(a.Breakpoint, 0x1000), (kprobes.Class{Kind: kprobes.ClassBreakpoint, Len: 4}), "the breakpoint is classified as")
 }
 
 // testTemplate is a detour template without what saves registers: the address of the probe, a call, the

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/arch/ppc64/ppc64asm"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -71,9 +72,7 @@ func holdConsistent(t *testing.T, w uint32) {
 	t.Helper()
 	c := classify(bytesOf(w), 0x1004)
 	r, refused := region(site(w))
-	if (c.Kind == kprobes.ClassBreakpoint) != (refused != nil && refused.Rule == kprobes.RuleForeign) {
-		t.Errorf("%08x is %+v and refused by %v", w, c, refused)
-	}
+	require.That(t, (c.Kind == kprobes.ClassBreakpoint) == (refused != nil && refused.Rule == kprobes.RuleForeign), "%08x is %+v and refused by %v", w, c, refused)
 	if refused != nil {
 		return
 	}

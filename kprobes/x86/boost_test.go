@@ -3,6 +3,8 @@ package x86
 import (
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // unhex reads bytes written as hex with or without blanks.
@@ -19,9 +21,7 @@ func unhex(t testing.TB, s string) []byte {
 func nibble(t testing.TB, c byte) byte {
 	t.Helper()
 	i := strings.IndexByte("0123456789abcdef", c)
-	if i < 0 {
-		t.Fatalf("%q is no hex digit", c)
-	}
+	require.Need(t, i >= 0, "%q is no hex digit", c)
 	return byte(i)
 }
 
@@ -36,9 +36,7 @@ func TestCanBoostTwoByte(t *testing.T) {
 		want[unhex(t, s)[0]] = true
 	}
 	for b := range 256 {
-		if got := canBoost([]byte{0x0f, byte(b)}, 64); got != want[byte(b)] {
-			t.Errorf("0f %02x: boosted %v", b, got)
-		}
+		require.Equal(t, canBoost([]byte{0x0f, byte(b)}, 64), want[byte(b)], "0f %02x: boosted", b)
 	}
 }
 
@@ -88,11 +86,7 @@ func TestCanBoostPrefixes(t *testing.T) {
 		{"", false},
 	}
 	for _, tt := range tests {
-		if got := canBoost(unhex(t, tt.code), 64); got != tt.want {
-			t.Errorf("%s: boosted %v", tt.code, got)
-		}
+		require.Equal(t, canBoost(unhex(t, tt.code), 64), tt.want, "%s: boosted", tt.code)
 	}
-	if canBoost([]byte{0x64, 0xff, 0x00}, 32) || !canBoost([]byte{0x64, 0xa1, 0, 0, 0, 0}, 32) {
-		t.Error("behind an fs override, as per-CPU data are read, inc is stepped and mov boosted")
-	}
+	require.That(t, !canBoost([]byte{0x64, 0xff, 0x00}, 32) && canBoost([]byte{0x64, 0xa1, 0, 0, 0, 0}, 32), "behind an fs override, as per-CPU data are read, inc is stepped and mov boosted")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -17,9 +18,7 @@ func TestDetour(t *testing.T) {
 	want := "\x88\x77\x66\x55\x44\x33\x22\x11" + "\xe8\xf3\x0f\x00\x00" + // argument and call
 		"\x90" + "\x48\x8d\x05\x03\xe0\xff\xff" + "\x8b\x0d\x03\xe0\xff\xff" + // 0x2000+13 farther away
 		"\xe9\xee\xdf\xff\xff"
-	if refused != nil || !bytes.Equal(got.Code, []byte(want)) || got.Copied != 13 {
-		t.Errorf("% x, %d, %v; want % x", got.Code, got.Copied, refused, want)
-	}
+	require.That(t, refused == nil && bytes.Equal(got.Code, []byte(want)) && got.Copied == 13, "% x, %d, %v; want % x", got.Code, got.Copied, refused, want)
 }
 
 // TestPackagedBoost holds the rule of packaged kernels for one instruction against its opcode.
@@ -43,9 +42,7 @@ func TestPackagedBoost(t *testing.T) {
 			}
 			return true
 		})
-		if !seen {
-			t.Errorf("% x is not read", code)
-		}
+		require.That(t, seen, "% x is not read", code)
 	}
 }
 
@@ -66,17 +63,13 @@ func TestClassify(t *testing.T) {
 		{"\x48\x89\xe5", 64, kprobes.Class{Len: 3}},
 		{"", 64, kprobes.Class{}},
 	} {
-		if got := classify([]byte(x.code), at, x.mode); got != x.want {
-			t.Errorf("% x: %+v, want %+v", x.code, got, x.want)
-		}
+		require.Equal(t, classify([]byte(x.code), at, x.mode), x.want, "% x", x.code)
 	}
 	for code, want := range map[string]bool{
 		"\x74\x00": true, "\xe0\x00": true, "\xe3\x00": true, "\xe9\x00\x00\x00\x00": true, "\xeb\x00": true, "\x0f\x84\x00\x00\x00\x00": true,
 		"\xe8\x00\x00\x00\x00": false, "\x90": false, "\xc3": false, "\x0f\xaf\xc1": false, "\xe4\x00": false,
 	} {
 		in, err := decode([]byte(code), at, 64)
-		if err != nil || relativeJump(in) != want {
-			t.Errorf("% x is a relative jump: %t, %v", code, !want, err)
-		}
+		require.That(t, err == nil && relativeJump(in) == want, "% x is a relative jump: %t, %v", code, !want, err)
 	}
 }

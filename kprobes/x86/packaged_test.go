@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -30,9 +31,7 @@ func TestPackagedReadsLongMaps(t *testing.T) {
 		}
 	}
 	for code, want := range map[string]bool{"\xc5\xf8\x77": true, "\xc5\x30\xff": false, "\xc4\xc0\x00": true, "\x62": false, "\x90\xff": false} {
-		if got := vector([]byte(code), 32); got != want {
-			t.Errorf("% x in 32-bit mode is VEX or EVEX: %v", code, got)
-		}
+		require.Equal(t, vector([]byte(code), 32), want, "% x in 32-bit mode is VEX or EVEX", code)
 	}
 }
 
@@ -56,9 +55,7 @@ func TestMembersOfGroups(t *testing.T) {
 	} {
 		for i, p := range []Packaged{{Mode: 64}, {Mode: 64, Groups: true}} {
 			in := insn{Code: []byte(code), Opcode: opcodeOf([]byte(code), 64)}
-			if got := p.canBoost(in); got != want[i] {
-				t.Errorf("% x, from 6.9 on %v: %v", code, p.Groups, got)
-			}
+			require.Equal(t, p.canBoost(in), want[i], "% x, from 6.9 on %v", code, p.Groups)
 		}
 	}
 	for code, want := range map[string]bool{"\xcc": true, "\xcd\x80": true, "\xf1": true, "\x0f\x0b": true, "\x0f\xb9\xc1": true, "\x0f\xff\xc0": true, "\x0f\x05": false, "\x90": false} {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -44,17 +45,13 @@ func TestMovedCopyMeansTheSame(t *testing.T) {
 		if err != nil || is.Op != was.Op || is.Len != was.Len {
 			t.Fatalf("%s became %s", hex(code), hex(c.Code))
 		}
-		if !reflect.DeepEqual(operands(was, at), operands(is, slot)) {
-			t.Fatalf("%v at %#x became %v at %#x", was, at, is, slot)
-		}
+		require.Need(t, reflect.DeepEqual(operands(was, at), operands(is, slot)), "%v at %#x became %v at %#x", was, at, is, slot)
 		moved++
 		if in, _ := decode(code, at, 64); in.Memory {
 			relative++
 		}
 	}
-	if moved < 10_000 || relative < 500 {
-		t.Errorf("only %d of the random bytes were instructions, %d of them relative", moved, relative)
-	}
+	require.That(t, moved >= 10_000 && relative >= 500, "only %d of the random bytes were instructions, %d of them relative", moved, relative)
 }
 
 // randomInsn makes bytes of which many are instructions and some are relative to rip.
@@ -90,9 +87,7 @@ func FuzzRules(f *testing.F) {
 			if refused != nil {
 				continue
 			}
-			if at == nil && len(region.Code) > a.Optimizer.MaxRegion {
-				t.Errorf("region of %d bytes, at most %d", len(region.Code), a.Optimizer.MaxRegion)
-			}
+			require.That(t, at != nil || len(region.Code) <= a.Optimizer.MaxRegion, "region of %d bytes, at most %d", len(region.Code), a.Optimizer.MaxRegion)
 			_, refused = a.Optimizer.Detour(testTemplate(t), region, kprobes.DetourAt{Addr: 0x4000, Calls: []uint64{0}})
 			if refused != nil && refused.Rule == kprobes.RuleDisplacement {
 				continue // an operand two gigabytes away, out of reach by the distance of the copy
@@ -111,8 +106,6 @@ func FuzzRules(f *testing.F) {
 func TestLegacyPrefixes(t *testing.T) {
 	for b := range 256 {
 		want := bytes.IndexByte([]byte("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3"), byte(b)) >= 0
-		if got := len(opcodeOf([]byte{byte(b), 0x90}, 32)) == 1; got != want {
-			t.Errorf("%#x is a prefix: %v", b, got)
-		}
+		require.Equal(t, len(opcodeOf([]byte{byte(b), 0x90}, 32)) == 1, want, "%#x is a prefix", b)
 	}
 }

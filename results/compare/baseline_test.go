@@ -16,9 +16,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestCompareEqual(t *testing.T) {
 	d := Exact(resultstest.Sample(t), resultstest.Sample(t))
-	if !d.Empty() {
-		t.Errorf("equal sets differ: %+v", d)
-	}
+	require.That(t, d.Empty(), "equal sets differ: %+v", d)
 }
 
 // moved is the sample with one of each kind of difference.
@@ -50,9 +48,7 @@ func moved(t *testing.T) *results.Set {
 
 func TestExact(t *testing.T) {
 	d := Exact(resultstest.Sample(t), moved(t))
-	if len(d.Moved) != 5 || len(d.Missing) != 1 || len(d.Added) != 1 {
-		t.Errorf("%d moved, %d missing, %d new; want 5, 1, 1", len(d.Moved), len(d.Missing), len(d.Added))
-	}
+	require.That(t, len(d.Moved) == 5 && len(d.Missing) == 1 && len(d.Added) == 1, "%d moved, %d missing, %d new; want 5, 1, 1", len(d.Moved), len(d.Missing), len(d.Added))
 	var texts []string
 	for _, c := range d.Moved {
 		texts = append(texts, c.Old.Probe+" "+c.Old.Metric+": "+c.Text())
@@ -71,12 +67,8 @@ func TestBaselineFile(t *testing.T) {
 			t.Errorf("saved and loaded differ: %+v", d)
 		}
 	}
-	if err := SaveBaseline(filepath.Dir(path), resultstest.Sample(t)); err == nil {
-		t.Error("a folder was replaced by a baseline")
-	}
+	require.That(t, SaveBaseline(filepath.Dir(path), resultstest.Sample(t)) != nil, "a folder was replaced by a baseline")
 	entries, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
-	if len(entries) != 1 {
-		t.Errorf("%d files beside the baseline, want it alone", len(entries))
-	}
+	require.That(t, len(entries) == 1, "%d files beside the baseline, want it alone", len(entries))
 }

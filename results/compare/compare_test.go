@@ -132,8 +132,6 @@ func TestFolding(t *testing.T) {
 		for _, f := range c.Places[0].Findings {
 			got = append(got, f.Old.Metric)
 		}
-		if !slices.Equal(got, x.want) {
-			t.Errorf("%v -> %v: findings %v, want %v", x.old, x.now, got, x.want)
-		}
+		require.That(t, slices.Equal(got, x.want), "%v -> %v: findings %v, want %v", x.old, x.now, got, x.want)
 	}
 }

@@ -28,9 +28,7 @@ func TestForms(t *testing.T) {
 		"markdown": "| k on m, i386 2005 | cycles_per_hit | 100 | 102 | +2.00 % | moved |\n",
 		"github":   "::notice title=e o on m%2C i386 2005::cycles_per_hit: 10 -> 20 cycles (+10, +100.000 %25), waived: a,b: 50%25 (until 2026-03-01, checks.toml:1:3)%0ADiffers: ",
 	} {
-		if !strings.Contains(out[form], want) {
-			t.Errorf("%s has no %q:\n%s", form, want, out[form])
-		}
+		require.That(t, strings.Contains(out[form], want), "%s has no %q:\n%s", form, want, out[form])
 	}
 	if n := strings.Count(out["github"], "::error "); n != 3 {
 		t.Errorf("%d errors, want what moved, what is missing and what is new:\n%s", n, out["github"])
@@ -51,9 +49,7 @@ func TestJSON(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	f := parsed[0].Points[3].Findings[0]
-	if f.Metric != "cycles_per_hit" || f.Old != "100" || f.New != "102" || f.Percent != "2" || f.Verdict != "moved" {
-		t.Errorf("%+v", f)
-	}
+	require.That(t, f.Metric == "cycles_per_hit" && f.Old == "100" && f.New == "102" && f.Percent == "2" && f.Verdict == "moved", "%+v", f)
 }
 
 func TestJUnit(t *testing.T) {
@@ -65,7 +61,5 @@ func TestJUnit(t *testing.T) {
 	s := sides(t)
 	s.New = s.Old
 	b, err := writeJUnit([]*Comparison{Compare(s, nil)})
-	if err != nil || !strings.Contains(string(b), `<testcase classname="e" name="9 records"></testcase>`) {
-		t.Errorf("%v\n%s", err, b)
-	}
+	require.That(t, err == nil && strings.Contains(string(b), `<testcase classname="e" name="9 records"></testcase>`), "%v\n%s", err, b)
 }

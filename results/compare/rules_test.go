@@ -41,9 +41,7 @@ func TestRules(t *testing.T) {
 				got[p.Probe] = f.Verdict
 			}
 		}
-		if got["k"] != x.k || got["o"] != x.o {
-			t.Errorf("%s: %v", x.name, got)
-		}
+		require.That(t, got["k"] == x.k && got["o"] == x.o, "%s: %v", x.name, got)
 		if notes := strings.Join(c.Notes, "\n"); !strings.Contains(notes, x.note) || (x.note == "") != (notes == "") {
 			t.Errorf("%s: notes %q", x.name, notes)
 		}
@@ -118,8 +116,6 @@ func TestOverlap(t *testing.T) {
 		for v := range 4 {
 			shared = shared || a <= v && v <= b && c <= v && v <= d
 		}
-		if got := overlap(mean(a, b, 1+of%2), mean(c, d, 1+of/2)); got != (want && shared) {
-			t.Errorf("%d to %d and %d to %d of %d and %d: %v", a, b, c, d, 1+of%2, 1+of/2, got)
-		}
+		require.Equal(t, overlap(mean(a, b, 1+of%2), mean(c, d, 1+of/2)), (want && shared), "%d to %d and %d to %d of %d and %d", a, b, c, d, 1+of%2, 1+of/2)
 	}
 }

@@ -36,9 +36,7 @@ func TestECDFRefuses(t *testing.T) {
 		"logarithmic":     {{Share: 1, X: 8, Low: 0, High: 9}},
 	} {
 		_, err := Render(&ECDF{Curves: []Curve{{"c", steps}}}, "x")
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `curve "c"`) {
-			t.Errorf("%v: %v, want %q", steps, err, want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), `curve "c"`), "%v: %v, want %q", steps, err, want)
 	}
 	if _, err := Render(&ECDF{}, "x"); err == nil {
 		t.Error("a chart of nothing is drawn")
@@ -58,14 +56,10 @@ func TestCallCurves(t *testing.T) {
 	e, err := CallCurves(set, Frame{})
 	require.NoError(t, err)
 	last := len(results.CallShares()) - 1
-	if len(e.Curves) != 1 || e.Curves[0].Name != "b" || e.Curves[0].Steps[last] != (Step{Share: 1, X: float64(100 + last)}) {
-		t.Errorf("curves %+v", e.Curves)
-	}
+	require.That(t, len(e.Curves) == 1 && e.Curves[0].Name == "b" && e.Curves[0].Steps[last] == (Step{Share: 1, X: float64(100 + last)}), "curves %+v", e.Curves)
 	if results.CallMetric(500) != "cycles_call_p50" || results.CallMetric(999) != "cycles_call_p99.9" {
 		t.Errorf("metrics %s, %s", results.CallMetric(500), results.CallMetric(999))
 	}
 	text := tables.Tabulate(set, tables.OverheadColumns(set, nil)).Text()
-	if !strings.Contains(text, "call p50") || !strings.Contains(text, "longest") {
-		t.Errorf("table:\n%s", text)
-	}
+	require.That(t, strings.Contains(text, "call p50") && strings.Contains(text, "longest"), "table:\n%s", text)
 }

@@ -45,9 +45,7 @@ func TestRender(t *testing.T) {
 		b, err := Render(again[name], name)
 		require.NoError(t, err)
 		for _, ext := range []string{".svg", ".png", ".pdf", ".tex"} {
-			if len(a[name+ext]) == 0 || !bytes.Equal(a[name+ext], b[name+ext]) {
-				t.Errorf("%s%s is empty or differs between two drawings", name, ext)
-			}
+			require.That(t, len(a[name+ext]) != 0 && bytes.Equal(a[name+ext], b[name+ext]), "%s%s is empty or differs between two drawings", name, ext)
 		}
 		checkPNG(t, name, a[name+".png"])
 		checkPDF(t, name, a[name+".pdf"])
@@ -69,9 +67,7 @@ func checkPDF(t *testing.T, name string, data []byte) {
 	if got := bytes.Count(data, []byte("(D:20000101000000)")); got != 2 {
 		t.Errorf("%s.pdf has %d fixed dates, want 2", name, got)
 	}
-	if !bytes.Contains(data, []byte("/FontName /LiberationSans")) || !bytes.Contains(data, []byte("/FontFile2")) {
-		t.Errorf("%s.pdf has no font of its own", name)
-	}
+	require.That(t, bytes.Contains(data, []byte("/FontName /LiberationSans")) && bytes.Contains(data, []byte("/FontFile2")), "%s.pdf has no font of its own", name)
 }
 
 func TestStopClock(t *testing.T) {
@@ -82,9 +78,7 @@ func TestStopClock(t *testing.T) {
 	require.NoError(t, err)
 	b, err := stopClock(at("20271231235959", "20280101000000"))
 	require.NoError(t, err)
-	if !bytes.Equal(a, b) || len(a) != len(at("20260101120000", "20260101120001")) {
-		t.Errorf("dates stay: %s and %s", a, b)
-	}
+	require.That(t, bytes.Equal(a, b) && len(a) == len(at("20260101120000", "20260101120001")), "dates stay: %s and %s", a, b)
 	if _, err := stopClock([]byte("no dates")); err == nil {
 		t.Error("a PDF without dates was taken")
 	}
@@ -121,9 +115,7 @@ func TestRenderRefuses(t *testing.T) {
 		{point(1, 0, false, true), "not positive"},
 	} {
 		_, err := Render(c.f, "f")
-		if err == nil || !strings.HasPrefix(err.Error(), "figure f: ") || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %q", err, c.want)
-		}
+		require.That(t, err != nil && strings.HasPrefix(err.Error(), "figure f: ") && strings.Contains(err.Error(), c.want), "error %v, want %q", err, c.want)
 	}
 }
 
@@ -150,9 +142,7 @@ func TestTicks(t *testing.T) {
 				labels = append(labels, tick.Label)
 			}
 		}
-		if got := strings.Join(labels, " "); got != c.want {
-			t.Errorf("%T from %g to %g: %s, want %s", c.ticks, c.low, c.high, got, c.want)
-		}
+		require.Equal(t, strings.Join(labels, " "), c.want, "%T from %g to %g", c.ticks, c.low, c.high)
 	}
 }
 
@@ -169,8 +159,6 @@ func TestNamesOfGroups(t *testing.T) {
 		p := plot.New()
 		p.X.Tick.Label = typeStyle(valueSize)
 		slantWide(p, c.names, c.step)
-		if got := p.X.Tick.Label.Rotation; got != c.rotation {
-			t.Errorf("%q every %v points are turned by %v, want %v", c.names, c.step, got, c.rotation)
-		}
+		require.Equal(t, p.X.Tick.Label.Rotation, c.rotation, "%q every %v points are turned by", c.names, c.step)
 	}
 }

@@ -46,9 +46,7 @@ func TestSweepIntervals(t *testing.T) {
 	means := results.Means(set)
 	for _, log := range []bool{false, true} {
 		l := draw(means, log)
-		if l.YLabel != "milliseconds" {
-			t.Errorf("axis in %s", l.YLabel)
-		}
+		require.Equal(t, l.YLabel, "milliseconds", "axis in")
 		if log {
 			want[2].High = 0
 		}
@@ -82,9 +80,7 @@ func TestOverheadIntervals(t *testing.T) {
 	require.NoError(t, err)
 	b := f.(*Bars)
 	bar := &b.Series[1].Bars[0]
-	if bar.Value != 1 || bar.Low != 0.98 || bar.High != 1.03 {
-		t.Errorf("simulated bar %+v, want 1 with a whisker from 0.98 to 1.03", bar)
-	}
+	require.That(t, bar.Value == 1 && bar.Low == 0.98 && bar.High == 1.03, "simulated bar %+v, want 1 with a whisker from 0.98 to 1.03", bar)
 	with := strokes(t, b)
 	bar.Low, bar.High = 0, 0
 	if n := with - strokes(t, b); n != 3 {
@@ -129,14 +125,8 @@ func TestSettingsAreShown(t *testing.T) {
 	s := &results.Set{Overrides: []string{"a=1", "b=2", "c=3", "points.k.title=a long title that titles of figures have no room for, too"}}
 	b := &Bars{}
 	ShowOverrides(b, s)
-	if b.Title != ", with 4 settings changed" || !strings.Contains(strings.Join(b.Caption, " "), "points.k.title=a long") {
-		t.Errorf("title %q, caption %q", b.Title, b.Caption)
-	}
-	if got := (&results.Set{}).OverridesText(); got != "" {
-		t.Errorf("no setting is %q", got)
-	}
+	require.That(t, b.Title == ", with 4 settings changed" && strings.Contains(strings.Join(b.Caption, " "), "points.k.title=a long"), "title %q, caption %q", b.Title, b.Caption)
+	require.Equal(t, (&results.Set{}).OverridesText(), "", "no setting")
 	s.Overrides = []string{"machine.core.model=window"}
-	if got := s.OverridesText(); got != ", with machine.core.model=window" {
-		t.Errorf("one setting is %q", got)
-	}
+	require.Equal(t, s.OverridesText(), ", with machine.core.model=window", "one setting")
 }

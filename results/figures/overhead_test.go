@@ -21,9 +21,7 @@ func TestOverheadBarsPartly(t *testing.T) {
 	f, err := OverheadBars(set, Frame{}, true)
 	require.NoError(t, err)
 	b := f.(*Bars)
-	if len(b.Series) != 2 || !b.Series[0].Bars[1].Absent || !b.Series[1].Bars[0].Absent {
-		t.Errorf("series %+v, want each absent where the other stands", b.Series)
-	}
+	require.That(t, len(b.Series) == 2 && b.Series[0].Bars[1].Absent && b.Series[1].Bars[0].Absent, "series %+v, want each absent where the other stands", b.Series)
 	if got := b.Series[0].Bars[0]; got.Label != "1.10" || got.Low != 1.095 || got.High != 1.105 {
 		t.Errorf("published bar %+v, want 1.10 within 1.095 to 1.105", got)
 	}
@@ -42,9 +40,7 @@ func TestOverheadBarsUnpublished(t *testing.T) {
 	f, err := OverheadBars(set, Frame{}, false)
 	require.NoError(t, err)
 	b := f.(*Bars)
-	if len(b.Series) != 1 || b.Series[0].Name != "predicted" {
-		t.Errorf("series %+v, want the prediction alone", b.Series)
-	}
+	require.That(t, len(b.Series) == 1 && b.Series[0].Name == "predicted", "series %+v, want the prediction alone", b.Series)
 }
 
 // TestOverheadPanels has a panel for each experiment, all with the series of the published figures, so that
@@ -57,9 +53,7 @@ func TestOverheadPanels(t *testing.T) {
 		groups       int
 	}{{"machine all", "us", 6}, {"machine some", "us", 4}, {"machine unpublished", "us", 6}} {
 		b := p.Panels[i].(*Bars)
-		if b.Title != want.title || b.YLabel != want.label || len(b.Groups) != want.groups || len(b.Series) != 2 {
-			t.Errorf("panel %d: title %q, label %q, %d groups, %d series; want %+v", i, b.Title, b.YLabel, len(b.Groups), len(b.Series), want)
-		}
+		require.That(t, b.Title == want.title && b.YLabel == want.label && len(b.Groups) == want.groups && len(b.Series) == 2, "panel %d: title %q, label %q, %d groups, %d series; want %+v", i, b.Title, b.YLabel, len(b.Groups), len(b.Series), want)
 	}
 	if n := len(p.legend()); n != 3 {
 		t.Errorf("%d entries in the legend, want published, fitted and predicted once", n)
@@ -112,14 +106,10 @@ func TestPhasePanels(t *testing.T) {
 	one, err := PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{})
 	require.NoError(t, err)
 	alone := one.(*Stack)
-	if len(p.Panels) != 3 {
-		t.Fatalf("%d panels, want 3", len(p.Panels))
-	}
+	require.Need(t, len(p.Panels) == 3, "%d panels, want 3", len(p.Panels))
 	for _, panel := range p.Panels {
 		st := panel.(*Stack)
-		if len(st.Layers) != len(alone.Layers) || len(st.Totals) != len(st.Groups) {
-			t.Errorf("%s: %d layers and %d totals of %d groups, alone %d layers", st.Title, len(st.Layers), len(st.Totals), len(st.Groups), len(alone.Layers))
-		}
+		require.That(t, len(st.Layers) == len(alone.Layers) && len(st.Totals) == len(st.Groups), "%s: %d layers and %d totals of %d groups, alone %d layers", st.Title, len(st.Layers), len(st.Totals), len(st.Groups), len(alone.Layers))
 	}
 	if n := len(p.legend()); n != len(alone.Layers) {
 		t.Errorf("%d entries in the legend, want %d", n, len(alone.Layers))

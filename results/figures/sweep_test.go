@@ -30,13 +30,9 @@ func linesOf(c *SweepChart, s *results.Set) (*Lines, error) {
 func TestSweepLines(t *testing.T) {
 	load := SweepLine{Metric: "n", Series: func(p results.Point) string { return p.Swept("load") }}
 	l, err := linesOf(chart("cpus", true, false, load), resultstest.SweepSet(t))
-	if err != nil || len(l.Series) != 2 || l.Series[1].Name != "busy" || l.Series[1].Points[1] != (XY{X: 2, Y: 2}) {
-		t.Fatalf("lines are %+v, %v", l, err)
-	}
+	require.Need(t, err == nil && len(l.Series) == 2 && l.Series[1].Name == "busy" && l.Series[1].Points[1] == (XY{X: 2, Y: 2}), "lines are %+v, %v", l, err)
 	l, err = linesOf(chart("cpus", true, true, load), resultstest.SweepSet(t))
-	if err != nil || len(l.Series) != 1 || !slices.Contains(l.Caption, "not drawn, as it is zero: idle") {
-		t.Errorf("on a logarithmic axis lines are %+v, %v", l, err)
-	}
+	require.That(t, err == nil && len(l.Series) == 1 && slices.Contains(l.Caption, "not drawn, as it is zero: idle"), "on a logarithmic axis lines are %+v, %v", l, err)
 	if _, err = linesOf(chart("load", false, false, load), resultstest.SweepSet(t)); err == nil || !strings.Contains(err.Error(), "is no number") {
 		t.Errorf("lines over a word: %v", err)
 	}
@@ -61,14 +57,10 @@ func TestSweepLinesTellWhatIsHidden(t *testing.T) {
 		}
 	}
 	l, err := linesOf(chart("cpus", false, false, twice("a"), twice("b")), resultstest.SweepSet(t))
-	if err != nil || !slices.Contains(l.Caption, "a busy lies under b busy; a idle lies under b idle") {
-		t.Errorf("captions %q, %v", l.Caption, err)
-	}
+	require.That(t, err == nil && slices.Contains(l.Caption, "a busy lies under b busy; a idle lies under b idle"), "captions %q, %v", l.Caption, err)
 	one, mark := l.style(0)
 	two, hollow := l.style(2)
-	if one.Color != two.Color || mark.Radius <= hollow.Radius || one.Dashes != nil || two.Dashes == nil || mark.Shape == hollow.Shape {
-		t.Errorf("the lines of a group are drawn as %v %v and %v %v", one, mark, two, hollow)
-	}
+	require.That(t, one.Color == two.Color && !(mark.Radius <= hollow.Radius) && one.Dashes == nil && two.Dashes != nil && mark.Shape != hollow.Shape, "the lines of a group are drawn as %v %v and %v %v", one, mark, two, hollow)
 	third := twice("a")
 	third.Style = func(p results.Point) LineStyle {
 		if p.Swept("load") == "busy" {
@@ -118,17 +110,13 @@ func TestSweptKeysHavePanels(t *testing.T) {
 	f, err := c.Draw(s)
 	require.NoError(t, err)
 	p := f.(*Panels)
-	if len(p.Panels) != 2 || p.Panels[0].frame().Title != "HZ 100" || len(p.Panels[1].(*Lines).Series) != 2 {
-		t.Errorf("panels are %+v", p.Panels)
-	}
+	require.That(t, len(p.Panels) == 2 && p.Panels[0].frame().Title == "HZ 100" && len(p.Panels[1].(*Lines).Series) == 2, "panels are %+v", p.Panels)
 	if l := p.Panels[0].(*Lines); l.YLabel != "milliseconds" || l.Series[0].Points[0].Y != 1 {
 		t.Errorf("1000 us are drawn as %g %s", l.Series[0].Points[0].Y, l.YLabel)
 	}
 	many := sweptOver(t, []string{"k"}, []string{"kernel.cpus", "kernel.hz", "workload.hits"}, three, three, []string{"1", "2", "3", "4", "5"})
 	_, err = c.Draw(many)
-	if !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), "15 panels") || !strings.Contains(err.Error(), "5 values of workload.hits") {
-		t.Errorf("15 panels: %v", err)
-	}
+	require.That(t, errors.Is(err, ErrTooMuch) && strings.Contains(err.Error(), "15 panels") && strings.Contains(err.Error(), "5 values of workload.hits"), "15 panels: %v", err)
 }
 
 // TestWhatFits draws as many lines, panels and bars as a figure can show, and refuses one more.
@@ -168,9 +156,7 @@ func TestSweptBarsHavePanels(t *testing.T) {
 		titles = append(titles, b.frame().Title)
 	}
 	b := p.Panels[0].(*Bars)
-	if strings.Join(titles, "; ") != "k, 1 CPU; k, 8 CPUs; r, 1 CPU; r, 8 CPUs" || b.XLabel != "hits" || !slices.Equal(b.Groups, []string{"10", "20", "30"}) {
-		t.Errorf("panels %q over %q, groups %q", titles, b.XLabel, b.Groups)
-	}
+	require.That(t, strings.Join(titles, "; ") == "k, 1 CPU; k, 8 CPUs; r, 1 CPU; r, 8 CPUs" && b.XLabel == "hits" && slices.Equal(b.Groups, []string{"10", "20", "30"}), "panels %q over %q, groups %q", titles, b.XLabel, b.Groups)
 	f, err = OverheadBars(sweptOver(t, []string{"k", "b", "r"}, []string{"workload.target"}, []string{"x", "y"}), Frame{}, false)
 	require.NoError(t, err)
 	p = f.(*Panels)
@@ -205,7 +191,5 @@ func TestLongLabelsLeaveTheData(t *testing.T) {
 	}
 	short, _ := places("CPUs")
 	long, whole := places("maxactive: instances of the probe, each of which one call takes from its entry to its return, of a return probe")
-	if short != long || whole {
-		t.Errorf("in one line: %v; above a long label the data is elsewhere: %v", whole, short != long)
-	}
+	require.That(t, short == long && !whole, "in one line: %v; above a long label the data is elsewhere: %v", whole, short != long)
 }

@@ -67,9 +67,7 @@ func TestLengthsAreRounded(t *testing.T) {
 		`\pgfpoint{71.96338409664124pt}{-0.00049pt}`: `\pgfpoint{71.963pt}{-0.000pt}`,
 		"us_per_hit 0.123456":                        "us_per_hit 0.123456",
 	} {
-		if got := string(roundLengths([]byte(text))); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
+		require.Equal(t, string(roundLengths([]byte(text))), want, "%s", text)
 	}
 }
 
@@ -94,9 +92,7 @@ func TestTextsKeepTheirNumbers(t *testing.T) {
 	})
 	require.NoError(t, err)
 	text := strings.ReplaceAll(string(b), "-{}", "-")
-	if !strings.Contains(text, "% "+odd+"\n") || strings.Count(text, odd) < 3 || !strings.Contains(text, "selectfont 1e-9}") {
-		t.Errorf("the figure is\n%s", text)
-	}
+	require.That(t, strings.Contains(text, "% "+odd+"\n") && strings.Count(text, odd) >= 3 && strings.Contains(text, "selectfont 1e-9}"), "the figure is\n%s", text)
 	if got := string(plainNumbers([]byte("\\pgfpoint{1e-15pt}{-2.5e-16pt}\n"))); got != "\\pgfpoint{0pt}{0pt}\n" {
 		t.Error(got)
 	}

@@ -39,9 +39,7 @@ func TestWished(t *testing.T) {
 	if got := fmt.Sprint(page.Title, l.XLabel, l.LogX, l.Series[1].Name, l.Series[1].Points); got != "mine: herememory, MiBtruetwo[{16 112 110 114} {64 102 100 104} {1024 122 120 124}]" {
 		t.Errorf("lines are %s", strings.ReplaceAll(got, "\n", " "))
 	}
-	if !strings.Contains(fmt.Sprint(page.Caption), "means") {
-		t.Errorf("caption %v", page.Caption)
-	}
+	require.That(t, strings.Contains(fmt.Sprint(page.Caption), "means"), "caption %v", page.Caption)
 	f, err = Wished(s, results.Wish{X: "machine", Series: "workload.hits", Panel: "kernel.memory"}, "here")
 	require.NoError(t, err)
 	page = f.(*Panels)

@@ -23,9 +23,7 @@ func TestBenchText(t *testing.T) {
 	grammar := regexp.MustCompile(`^(|[a-z]+: \S.*|Unit \S+( \S+=\S+)+|` +
 		`Benchmark[A-Z]\S* [1-9][0-9]*( [0-9.]+ \S+)+)$`)
 	for _, text := range strings.Split(string(data), "\n") {
-		if !grammar.MatchString(text) {
-			t.Errorf("line %q is not of the benchmark format", text)
-		}
+		require.That(t, grammar.MatchString(text), "line %q is not of the benchmark format", text)
 	}
 }
 
@@ -44,13 +42,9 @@ func TestKindBench(t *testing.T) {
 		"Unit hits_per_second better=higher assume=exact\n", "Unit us_delay better=lower assume=exact\n",
 		"Unit calls_missed assume=exact\n", "\nBenchmarkOptimizeLatency/probe=k 1 1.5 hits_per_second 5 us_delay 7 calls_missed\n",
 	} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("no %q in\n%s", want, data)
-		}
+		require.That(t, strings.Contains(string(data), want), "no %q in\n%s", want, data)
 	}
-	if strings.Contains(string(data), "published") {
-		t.Errorf("a published value is among the benchmarks:\n%s", data)
-	}
+	require.That(t, !strings.Contains(string(data), "published"), "a published value is among the benchmarks:\n%s", data)
 }
 
 // Replicates are lines of one name in the benchmark format, and their units are not exact.
@@ -72,8 +66,6 @@ func TestMissedBench(t *testing.T) {
 		"probe=rb 130 60 cycles/hit-some-missed 10 calls 0 missed-hits 120 missed-returns\n",
 		"probe=off 1 10 calls 0 missed-hits 0 missed-returns\n",
 	} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("no %q in\n%s", want, data)
-		}
+		require.That(t, strings.Contains(string(data), want), "no %q in\n%s", want, data)
 	}
 }

@@ -42,9 +42,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"twice", header + row + row, "f:3: record e k c is there twice"},
 	} {
 		_, err := ReadCSV("f", strings.NewReader(c.text))
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
-		}
+		require.That(t, err != nil && strings.HasPrefix(err.Error(), c.want), "%s: error %v, want %q", c.name, err, c.want)
 	}
 }
 
@@ -70,17 +68,13 @@ func FuzzReadCSV(f *testing.F) {
 // nothing is refused.
 func TestReplicateColumn(t *testing.T) {
 	data := CSV(resultstest.Replicated(t))
-	if !bytes.HasPrefix(data, []byte("experiment,machine,isa,era,cpus,seed,replicate,probe,")) {
-		t.Errorf("header of %s", data)
-	}
+	require.That(t, bytes.HasPrefix(data, []byte("experiment,machine,isa,era,cpus,seed,replicate,probe,")), "header of %s", data)
 	back, err := ReadCSV("x.csv", bytes.NewReader(data))
 	require.NoError(t, err)
 	if !bytes.Equal(CSV(back), data) || back.Points()[2].Replicate != 2 {
 		t.Errorf("read back:\n%s", CSV(back))
 	}
-	if bytes.Contains(CSV(resultstest.Sample(t)), []byte("replicate")) {
-		t.Error("a set without replicates has the column")
-	}
+	require.That(t, !bytes.Contains(CSV(resultstest.Sample(t)), []byte("replicate")), "a set without replicates has the column")
 	for text, want := range map[string]string{
 		strings.ReplaceAll(string(data), ",0,1,k", ",0,01,k"):        "x.csv:4: ",
 		strings.ReplaceAll(string(data), ",0,1,k", ",0,-1,k"):        "x.csv:",
@@ -117,16 +111,10 @@ func TestOverrides(t *testing.T) {
 	require.NoError(t, s.Add(results.Record{Point: results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "k"}, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "5"), Role: results.Simulated}))
 	csv := CSV(s)
 	again, err := ReadCSV("x", bytes.NewReader(csv))
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, csv)
-	}
-	if !slices.Equal(again.Overrides, sets) || !bytes.Equal(CSV(again), csv) {
-		t.Errorf("read back %q from\n%s", again.Overrides, csv)
-	}
+	require.Need(t, err == nil, "%v in\n%s", err, csv)
+	require.That(t, slices.Equal(again.Overrides, sets) && bytes.Equal(CSV(again), csv), "read back %q from\n%s", again.Overrides, csv)
 	bench := BenchText(s, OverheadBench())
-	if !strings.Contains(string(bench), "\nset: machine.core.model=window; workload.args=[1%2C 2]; ") {
-		t.Errorf("no settings in\n%s", bench)
-	}
+	require.That(t, strings.Contains(string(bench), "\nset: machine.core.model=window; workload.args=[1%2C 2]; "), "no settings in\n%s", bench)
 }
 
 // TestSweptColumns wants swept keys as typed columns of CSV, JSON and the benchmark format, and back again.
@@ -141,9 +129,7 @@ func TestSweptColumns(t *testing.T) {
 	}
 	csv := CSV(s)
 	for _, want := range []string{",role,kernel.memory (B),workload.target,set\n", ",simulated,1073741824,bench,a=1\n", ",simulated,,,a=1\n"} {
-		if !strings.Contains(string(csv), want) {
-			t.Errorf("no %q in\n%s", want, csv)
-		}
+		require.That(t, strings.Contains(string(csv), want), "no %q in\n%s", want, csv)
 	}
 	again, err := ReadCSV("x", bytes.NewReader(csv))
 	require.NoError(t, err)

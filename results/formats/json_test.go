@@ -24,9 +24,7 @@ func TestJSON(t *testing.T) {
 	resultstest.Golden(t, *update, "results.json", b)
 	read, back, err := ReadJSON("results.json", b)
 	require.NoError(t, err)
-	if read != about || !slices.Equal(slices.Collect(back.All()), slices.Collect(set.All())) || !reflect.DeepEqual(back.Overrides, set.Overrides) {
-		t.Errorf("read %+v, %+v", read, back)
-	}
+	require.That(t, read == about && slices.Equal(slices.Collect(back.All()), slices.Collect(set.All())) && reflect.DeepEqual(back.Overrides, set.Overrides), "read %+v, %+v", read, back)
 }
 
 func TestReadJSONRefuses(t *testing.T) {

@@ -19,9 +19,7 @@ func TestKeysFile(t *testing.T) {
 	require.NoError(t, SaveKeys(path, want))
 	got, err := LoadKeys(path)
 	require.NoError(t, err)
-	if !maps.Equal(got, want) {
-		t.Errorf("read %v, want %v", got, want)
-	}
+	require.That(t, maps.Equal(got, want), "read %v, want %v", got, want)
 	for text, says := range map[string]string{
 		"a\n": "x.inputs:1: want KEY = VALUE", "a = 1\n = 2\n": "x.inputs:2: want", "a = 1\na = 2\n": "x.inputs:2: a is there twice",
 		strings.Repeat("a", maxKeysFile+1): "no list of inputs",

@@ -24,9 +24,7 @@ func TestParquet(t *testing.T) {
 	var b, again bytes.Buffer
 	require.NoError(t, WriteParquet(&b, s))
 	require.NoError(t, WriteParquet(&again, s))
-	if !bytes.Equal(b.Bytes(), again.Bytes()) {
-		t.Error("the same set has other bytes")
-	}
+	require.That(t, bytes.Equal(b.Bytes(), again.Bytes()), "the same set has other bytes")
 	f, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	require.NoError(t, err)
 	if unit, ok := f.Lookup("unit:kernel.memory"); !ok || unit != "B" {
@@ -43,7 +41,5 @@ func TestParquet(t *testing.T) {
 		got += fmt.Sprint([]string{cells["kernel.memory"], cells["workload.target"], cells["value"], cells["cpus"], cells["probe"]})
 	}
 	want := "[1.6777216e+07 work 5.25 2 k][<null> <null> 5.25 2 b]"
-	if got != want {
-		t.Errorf("rows %s, want %s", got, want)
-	}
+	require.Equal(t, got, want, "rows")
 }

@@ -74,9 +74,7 @@ func TestNotes(t *testing.T) {
 	lines[3], lines[4] = "cpus online=2 hypervisor=1", "tsc khz=2000000 constant=0"
 	said := strings.Join(require.Must(Read(logOf(lines...)))(t).Notes(), "\n")
 	for _, want := range []string{"mitigations: pti", "not there: b hit as k", "virtual machine", "follows the core's clock", "took 500 ticks before the rows and 600 behind"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("the notes say nothing of %q:\n%s", want, said)
-		}
+		require.That(t, strings.Contains(said, want), "the notes say nothing of %q:\n%s", want, said)
 	}
 	lines = append(append([]string{}, system...), rows[0], "clock adds=1000 ticks=509,509,509,509,509")
 	if said := strings.Join(require.Must(Read(logOf(lines...)))(t).Notes(), "\n"); strings.Contains(said, "moved") || strings.Contains(said, "virtual") {
@@ -118,9 +116,7 @@ func TestRefused(t *testing.T) {
 		"b hit as k; nothing":                    logOf(append(append([]string{}, system...), rows[2])...),
 		"the last line of the table is":          strings.Replace(good(), "end lines=11", "end rows=11", 1),
 	} {
-		if _, err := Read(log); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+		require.Error(t, require.Err(Read(log)), want, "")
 	}
 }
 

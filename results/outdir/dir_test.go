@@ -60,9 +60,7 @@ func holds(t *testing.T, dir, text string, further map[string]string) {
 			t.Errorf("%s is %q, want %q", path, got[path], text)
 		}
 	}
-	if len(got) != len(want) {
-		t.Errorf("the folder holds %v, want %v alone", got, want)
-	}
+	require.That(t, len(got) == len(want), "the folder holds %v, want %v alone", got, want)
 }
 
 func TestWriteDirReplaces(t *testing.T) {
@@ -114,9 +112,7 @@ func TestWriteDirKeepsOldOnFailure(t *testing.T) {
 	require.NoError(t, WriteDir(dir, files("one")))
 	bad := files("two")
 	bad["figures"] = []byte("a file where a folder must be")
-	if err := WriteDir(dir, bad); err == nil {
-		t.Error("a file and a folder of one name were written")
-	}
+	require.That(t, WriteDir(dir, bad) != nil, "a file and a folder of one name were written")
 	holds(t, dir, "one", nil)
 }
 
@@ -130,9 +126,7 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 	}
-	if err := WriteFile(filepath.Join(path, "below"), []byte("third")); err == nil {
-		t.Error("written below a file")
-	}
+	require.That(t, WriteFile(filepath.Join(path, "below"), []byte("third")) != nil, "written below a file")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("left are %v, %v", entries, err)
 	}
@@ -153,27 +147,19 @@ func TestWriteDirRefuses(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(home, "thesis.tex"), []byte("years"), 0o644))
 	require.Error(t, WriteDir(home, files("x")), "not replaced", "a foreign folder")
-	if err := WriteDir(filepath.Join(home, "thesis.tex"), files("x")); err == nil {
-		t.Error("a file was replaced")
-	}
+	require.That(t, WriteDir(filepath.Join(home, "thesis.tex"), files("x")) != nil, "a file was replaced")
 	if got := tree(t, home); len(got) != 1 || got["thesis.tex"] != "years" {
 		t.Errorf("the foreign folder holds %v now", got)
 	}
 	for _, dir := range []string{"", ".", "..", "/"} {
-		if err := WriteDir(dir, files("x")); err == nil {
-			t.Errorf("directory %q was taken", dir)
-		}
+		require.That(t, WriteDir(dir, files("x")) != nil, "directory %q was taken", dir)
 	}
 	for _, name := range []string{"../x", "/x", ".", "a//b", ""} {
 		bad := files("x")
 		bad[name] = nil
-		if err := WriteDir(filepath.Join(home, "new"), bad); err == nil {
-			t.Errorf("file name %q was taken", name)
-		}
+		require.That(t, WriteDir(filepath.Join(home, "new"), bad) != nil, "file name %q was taken", name)
 	}
-	if err := WriteDir(filepath.Join(home, "new"), map[string][]byte{"a": nil}); err == nil {
-		t.Error("no manifest, and it was written")
-	}
+	require.That(t, WriteDir(filepath.Join(home, "new"), map[string][]byte{"a": nil}) != nil, "no manifest, and it was written")
 }
 
 // TestLinksInTheWay has links of somebody under the names of files that a run writes: each gets another name, as files do.
@@ -209,9 +195,7 @@ func TestStreams(t *testing.T) {
 	require.NoError(t, write(nil))
 	sums, _, err := Written(dir)
 	require.NoError(t, err)
-	if sums["large.csv"] != hash([]byte("1,2\n")) || sums[ManifestName] == "" {
-		t.Errorf("listed are %v", sums)
-	}
+	require.That(t, sums["large.csv"] == hash([]byte("1,2\n")) && sums[ManifestName] != "", "listed are %v", sums)
 	before := tree(t, dir)
 	require.Error(t, write(errors.New("no space")), "large.csv: no space", "a stream that fails")
 	if after := tree(t, dir); !maps.Equal(before, after) {

@@ -33,18 +33,14 @@ func faulty(dir string, n int, killed bool) (w dirWriter, came *bool) {
 func wholeOf(t *testing.T, dir string, texts ...string) {
 	t.Helper()
 	got := tree(t, dir)
-	if !strings.Contains(strings.Join(texts, " "), got[ManifestName]) || got[ManifestName] == "" {
-		t.Fatalf("the manifest is %q", got[ManifestName])
-	}
+	require.Need(t, strings.Contains(strings.Join(texts, " "), got[ManifestName]) && got[ManifestName] != "", "the manifest is %q", got[ManifestName])
 	for name, b := range files(got[ManifestName]) {
 		if got[name] != string(b) {
 			t.Fatalf("%s of %s is %q", name, got[ManifestName], got[name])
 		}
 	}
 	for name, text := range theirs() {
-		if got[name] != text {
-			t.Fatalf("%s is %q, and somebody had written %q", name, got[name], text)
-		}
+		require.Need(t, got[name] == text, "%s is %q, and somebody had written %q", name, got[name], text)
 	}
 }
 
@@ -69,17 +65,13 @@ func TestFaultsAtEveryChange(t *testing.T) {
 				require.NoError(t, os.Symlink("notes.txt", filepath.Join(dir, "link")))
 				w, came := faulty(dir, n, killed)
 				err := w.write(files("two"), nil)
-				if *came && !killed && err == nil {
-					t.Fatalf("change %d failed and nobody was told", n)
-				}
+				require.Need(t, !*came || killed || err != nil, "change %d failed and nobody was told", n)
 				if !killed {
 					wholeOf(t, dir, "one", "two")
 				}
 				w, again := faulty(dir, m, killed)
 				err = w.write(files("three"), nil)
-				if !*again && err != nil {
-					t.Fatalf("behind a fault at change %d: %v", n, err)
-				}
+				require.Need(t, *again || err == nil, "behind a fault at change %d: %v", n, err)
 				require.NoError(t, CheckDir(dir))
 				wholeOf(t, dir, "one", "two", "three")
 				require.NoError(t, WriteDir(dir, files("four")))
@@ -88,9 +80,7 @@ func TestFaultsAtEveryChange(t *testing.T) {
 			}
 		}
 	}
-	if trials < 500 {
-		t.Errorf("only %d trials", trials)
-	}
+	require.That(t, trials >= 500, "only %d trials", trials)
 	t.Logf("%d trials", trials)
 }
 

@@ -37,9 +37,7 @@ func TestManifest(t *testing.T) {
 	resultstest.Golden(t, *update, "manifest.json", data)
 	back, err := ReadManifest("manifest.json", data)
 	require.NoError(t, err)
-	if !reflect.DeepEqual(back, sampleManifest()) {
-		t.Errorf("read back %+v", back)
-	}
+	require.That(t, reflect.DeepEqual(back, sampleManifest()), "read back %+v", back)
 }
 
 // TestProgram has what builds note of themselves: the revision, or else the version of a released module, and never the

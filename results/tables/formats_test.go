@@ -21,12 +21,8 @@ func TestTableFormats(t *testing.T) {
 	} {
 		got, err := table.Format(form)
 		require.NoError(t, err)
-		if got != want {
-			t.Errorf("%s:\n%s\nwant\n%s", form, got, want)
-		}
+		require.That(t, got == want, "%s:\n%s\nwant\n%s", form, got, want)
 	}
-	if text, err := table.Format("text"); err != nil || text != table.Text() {
-		t.Errorf("text: %q, %v", text, err)
-	}
+	require.Got(table.Format("text"))(t, table.Text(), "text")
 	require.Error(t, require.Err(table.Format("html")), "known are text", "html")
 }

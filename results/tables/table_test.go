@@ -28,9 +28,7 @@ func TestBlankRepeats(t *testing.T) {
 	table := &Table{Rows: [][]string{{"a", "1", "x"}, {"a", "1", "y"}, {"a", "2", "z"}, {"a", "1", "y"}}}
 	table.BlankRepeats(2)
 	want := [][]string{{"a", "1", "x"}, {"", "", "y"}, {"a", "2", "z"}, {"a", "1", "y"}}
-	if !slices.EqualFunc(table.Rows, want, slices.Equal) {
-		t.Errorf("rows %q, want %q", table.Rows, want)
-	}
+	require.That(t, slices.EqualFunc(table.Rows, want, slices.Equal), "rows %q, want %q", table.Rows, want)
 }
 
 func TestTableWidths(t *testing.T) {
@@ -50,9 +48,7 @@ func TestTableWidths(t *testing.T) {
 	if got := table.Text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := (&Table{}).Text(); got != "\n" {
-		t.Errorf("an empty table is %q", got)
-	}
+	require.Equal(t, (&Table{}).Text(), "\n", "an empty table")
 }
 
 // TestCountsAreShown: calls, hits and what was missed stand in columns, a figure of which something was missed is marked, and
@@ -65,13 +61,9 @@ func TestCountsAreShown(t *testing.T) {
 		"10   130       0      120\n", "10     0       0        0\n",
 		"\ncounts: - where", "\n* rb: the returns of 120 of 130 hits were missed: ", "\n* nest: 10 of 20 hits were missed: ",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		require.That(t, strings.Contains(text, want), "no %q in\n%s", want, text)
 	}
-	if strings.Contains(text, "20.0*") || strings.Contains(text, "101.0*") {
-		t.Errorf("too much is marked:\n%s", text)
-	}
+	require.That(t, !strings.Contains(text, "20.0*") && !strings.Contains(text, "101.0*"), "too much is marked:\n%s", text)
 	if plain := Tabulate(resultstest.Sample(t), OverheadColumns(resultstest.Sample(t), nil)).Text(); strings.Contains(plain, "missed") || strings.Contains(plain, "calls") {
 		t.Errorf("nothing was missed in\n%s", plain)
 	}

@@ -103,9 +103,7 @@ func retell(t *testing.T, trace []byte) string {
 	tracks := map[uint64]string{}
 	for _, f := range decode(t, trace) {
 		p := decode(t, f.bytes)
-		if f.num != 1 || p.value(10) != 1 || p.value(13) == 0 {
-			t.Errorf("packet %v is no packet of the one sequence", p)
-		}
+		require.That(t, f.num == 1 && p.value(10) == 1 && p.value(13) != 0, "packet %v is no packet of the one sequence", p)
 		if in, ok := p.sub(t, 12); ok {
 			for _, f := range in {
 				e := decode(t, f.bytes)
@@ -161,9 +159,7 @@ track 3 "CPU 1" parent 1 rank 1 children 0 first 0 flags 2
 		t.Errorf("the trace says\n%s\nwant\n%s", got, want)
 	}
 	again, err := sampleTimeline().Encode()
-	if err != nil || !bytes.Equal(b, again) {
-		t.Errorf("the same timeline gives other bytes, %v", err)
-	}
+	require.That(t, err == nil && bytes.Equal(b, again), "the same timeline gives other bytes, %v", err)
 }
 
 // TestTimelineInProtoc has the compiler of protocol buffers decode a trace.
@@ -174,13 +170,9 @@ func TestTimelineInProtoc(t *testing.T) {
 	cmd := exec.Command(protoc, "--decode_raw")
 	cmd.Stdin = bytes.NewReader(b)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("protoc: %v\n%s", err, out)
-	}
+	require.Need(t, err == nil, "protoc: %v\n%s", err, out)
 	for _, want := range []string{`2: "CPU 1"`, `2: "patch: breakpoint"`, "48: 0x0000000000000007", "8: 1000000000"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("protoc does not see %s in\n%s", want, out)
-		}
+		require.That(t, strings.Contains(string(out), want), "protoc does not see %s in\n%s", want, out)
 	}
 	if n := strings.Count(string(out), "1 {\n"); n < 11 {
 		t.Errorf("protoc sees %d messages, want at least 11 packets", n)
@@ -220,7 +212,5 @@ func TestArrowsEnd(t *testing.T) {
 	if got := tl.ordered()[0].Mark.Flows; len(got) != 1 || got[0] != 2 {
 		t.Errorf("flows %v, want 2 alone", got)
 	}
-	if len(tl.events[0].Mark.Flows) != 3 {
-		t.Error("writing a timeline changed it")
-	}
+	require.That(t, len(tl.events[0].Mark.Flows) == 3, "writing a timeline changed it")
 }
