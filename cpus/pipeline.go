@@ -11,10 +11,12 @@ import (
 
 // Bounds of a core that is described by its pipes.
 const (
-	MaxPipes  = 16 // named pipes
-	MaxUops   = 8  // that an instruction sends to pipes, beside its accesses to memory
-	MaxWidth  = 8  // renamed a cycle
-	plainWide = 6  // the same of a core without pipes, which divides a cycle into slots
+	MaxPipes = 16 // named pipes
+	MaxUops  = 8  // that an instruction sends to pipes, beside its accesses to memory
+	MaxWidth = 8  // renamed a cycle
+	// MaxColumns is the columns of a line of the first level that loads may meet in.
+	MaxColumns = 16
+	plainWide  = 6 // the same of a core without pipes, which divides a cycle into slots
 )
 
 // FrontEnd describes fetch and decode. Its zero value is a front end that never holds the core up.
@@ -51,6 +53,10 @@ type BackEnd struct {
 	// Renames lists classes whose loads have the data of a store without latency if their address has no index: the core
 	// predicts the store that a load finds and renames the load as a copy of that store's data.
 	Renames []string
+	// LoadColumn is the bytes of a column of the first level's lines. Two loads a cycle read one; 0 for no bound.
+	LoadColumn int
+	// SplitTwice says that a load of two lines takes its pipe twice, and that a cycle has one such load.
+	SplitTwice bool
 }
 
 // OpCache describes a cache of decoded operations. Its zero value is none: all instructions are decoded.
@@ -92,6 +98,9 @@ func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 		if len(c.Pipes[n]) == 0 {
 			fail("port.%s: a core with back_end needs its pipes: say ports = [names]", n)
 		}
+	}
+	if n := c.BackEnd.LoadColumn; n != 0 && (n&(n-1) != 0 || n < 4 || c.L1D.Line > MaxColumns*n) {
+		fail("back_end.load_column: %d bytes; a line of %d has up to %d columns of at least 4, a power of two", n, c.L1D.Line, MaxColumns)
 	}
 	if err := c.OpCache.check(); err != nil {
 		fail("op_cache: %w", err)

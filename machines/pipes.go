@@ -54,6 +54,10 @@ func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
 	if r.Has("retire") {
 		fields = append(fields, count("retire", &b.Retire, 1, 16))
 	}
+	b.SplitTwice = doc.Opt(r, "split_twice", false, doc.Flag)
+	if r.Has("load_column") {
+		fields = append(fields, count("load_column", &b.LoadColumn, 4, 64))
+	}
 	if r.Has("scheduler") {
 		fields = append(fields, count("scheduler", &b.Scheduler, 1, 1024))
 	}

@@ -22,6 +22,9 @@ func (c *Core) touchLoad(pa, n uint64) {
 	if c.window && c.storesMatter() && c.mayFind(pa, n) {
 		c.findStore(pa, n)
 	}
+	if c.columnsMatter() {
+		c.noteColumns(pa, n)
+	}
 }
 
 // loadOther is touchLoad of n bytes in one line, which is not the one that its set used last. The guest reads v.
@@ -102,7 +105,7 @@ func (c *Core) send(pa, n uint64) {
 		c.irregular |= irregularAccess
 	}
 	if c.pairs {
-		c.notePair(pa)
+		c.notePair(pa, n)
 	}
 }
 

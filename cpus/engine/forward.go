@@ -36,10 +36,13 @@ const (
 // storesMatter reports whether there is any store that a load may have to wait for.
 func (c *Core) storesMatter() bool { return c.sequence-c.placed+c.live != 0 }
 
-// notePair notes that a store lies in the line of the store before it.
-func (c *Core) notePair(pa uint64) {
+// notePair notes that a store of n bytes lies in the line of the store before it. One of two lines lies in none.
+func (c *Core) notePair(pa, n uint64) {
 	line := pa >> (c.dShift & 63)
-	if line == c.lastLine {
+	switch {
+	case pa&c.lineMask+n > c.lineMask+1:
+		line = ^uint64(0)
+	case line == c.lastLine:
 		c.noteInput(uint64(c.idx)<<8 | inPair)
 	}
 	c.lastLine = line

@@ -13,6 +13,7 @@ const (
 	inNothing // an instruction that stores has stored nothing
 	inClass   // an instruction is priced as one of another class
 	inPair    // a store lies in the line of the store before it
+	inColumns // a load reads columns of loads before it, or lies in two lines
 )
 
 // inputs bounds the inputs of a block.
@@ -67,6 +68,9 @@ func (c *Core) noteInput(what uint64) {
 		case uint16(*last) == uint16(what) && what&255 == inMatch:
 			*last = uint64(max(int64(*last), int64(what))) // the younger store's
 			return
+		case uint16(*last) == uint16(what) && what&255 == inColumns:
+			*last |= what
+			return
 		case uint16(*last) == uint16(what):
 			*last += what &^ 0xffff
 			return
@@ -104,6 +108,9 @@ func (c *Core) applyInputs() {
 		case inPair:
 			a.pair = true
 			c.irregular |= insnBit(i) | irregularAccess
+		case inColumns:
+			a.columns |= uint32(v)
+			c.irregular |= insnBit(i) | irregularAccess
 		}
 	}
 	c.outcome &^= allInputs
@@ -128,7 +135,7 @@ func (c *Core) tidy(n int) {
 	kept := uint64(0)
 	for left := c.irregular &^ irregularAll; left != 0; left &= left - 1 {
 		a := &c.acc[bits.TrailingZeros64(left)]
-		if a.miss != 0 || a.match != noStore {
+		if a.miss != 0 || a.match != noStore || a.columns != 0 {
 			kept |= left & -left
 		}
 		if a.missW != 0 || a.pair {
@@ -207,6 +214,10 @@ func (c *Core) gatherLoad(i int) {
 			c.give(inMatch, i, number<<8|uint64(a.match))
 		}
 		a.match = noStore
+	}
+	if a.columns != 0 {
+		c.give(inColumns, i, uint64(a.columns))
+		a.columns = 0
 	}
 }
 

@@ -101,6 +101,8 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 	cfg.FrontEnd.FastBranches = rng.IntN(3)
 	cfg.FrontEnd.FoldsStack = rng.IntN(2) == 0
 	cfg.BackEnd.StorePairs = rng.IntN(2) == 0
+	cfg.BackEnd.LoadColumn = []int{0, 4, 8}[rng.IntN(3)]
+	cfg.BackEnd.SplitTwice = rng.IntN(2) == 0
 	cfg.BackEnd.Renames = [][]string{nil, {"load"}}[rng.IntN(2)]
 	cfg.Pipes = map[string][]string{}
 	for _, n := range append(Ports(), "store_address") {

@@ -35,6 +35,7 @@ type dataPath struct {
 	swapped              bool        `state:"-"` // the most significant byte of an operand comes first
 	prefetcher           *prefetcher // of a core that has any, or nil
 	sentStores                       // for the window model
+	loadColumns
 }
 
 // microEntry is a translation kept in front of the data TLB. Tags are the virtual page number plus
@@ -77,6 +78,8 @@ type access struct {
 	match uint8  // what its load found among the stores before it
 	load  uint8  // number of the store that it found, modulo forwards
 	pair  bool   // its own store lies in the line of the store before it
+	// columns has the loads before its own that read a column of its own, as noteColumns finds them.
+	columns uint32
 }
 
 // accesses bounds the instructions of a block; the last entry is for accesses between instructions.
@@ -170,6 +173,9 @@ func Load[T Width](c *Core, va uint64) (v T, ok bool) {
 		c.loadOther(pa, n, c.ordered(uint64(v), n))
 	} else if c.MayFind(pa, n) { // what touchLoad does, in line as far as it is frequent
 		c.findStore(pa, n)
+	}
+	if c.columnsMatter() {
+		c.noteColumns(pa, n)
 	}
 	return v, true
 }

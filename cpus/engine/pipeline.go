@@ -58,6 +58,7 @@ type schedule struct {
 	taken   [horizon]uint16 // pipes, by cycle
 	waiting [cpus.MaxPipes]uint16
 	total   int // operations that wait
+	columnState
 }
 
 // initPipeline prepares a core with pipes, when the description has them.
@@ -89,6 +90,7 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 	if p.rate != 0 {
 		p.lineMask = uint64(cfg.OpCache.Window - 1)
 	}
+	t.initColumns(cfg)
 	t.pairs, p.foldsStack = b.StorePairs, cfg.FrontEnd.FoldsStack
 	p.fast = uint64(cfg.FrontEnd.FastBranches)
 	p.initFusion(isa, &cfg.Fusion)
@@ -114,21 +116,16 @@ func cycleOf(t ticks) int64 { return int64((t + clock.PerCycle - 1) / clock.PerC
 
 // upTo forgets what was taken before a cycle.
 func (s *schedule) upTo(cycle int64) {
-	if cycle-s.from >= horizon || s.total == 0 {
-		if s.total != 0 {
-			*s = schedule{}
-		}
-		s.from = max(s.from, cycle)
-		return
-	}
-	for ; s.from < cycle; s.from++ {
+	for ; s.total != 0 && s.from < cycle; s.from++ {
 		at := &s.taken[s.from&(horizon-1)]
 		for set := *at; set != 0; set &= set - 1 {
 			s.waiting[bits.TrailingZeros16(set)&(cpus.MaxPipes-1)]--
 			s.total--
 		}
 		*at = 0
+		s.full[s.from&(horizon-1)] = 0
 	}
+	s.from = max(s.from, cycle)
 }
 
 // take gives an operation a pipe of a set from a time on, and returns when it starts.
@@ -140,17 +137,23 @@ func (s *schedule) take(set uint16, from ticks, atStart bool) ticks {
 	if !atStart {
 		set = s.shortest(set)
 	}
-	for ; cycle-s.from < horizon; cycle++ {
-		at := &s.taken[cycle&(horizon-1)]
-		if free := set &^ *at; free != 0 {
-			free &= -free
-			*at |= free
-			s.waiting[bits.TrailingZeros16(free)&(cpus.MaxPipes-1)]++
-			s.total++
-			break
-		}
+	for ; cycle-s.from < horizon && s.place(set, cycle) == 0; cycle++ {
 	}
 	return max(from, ticks(cycle)*clock.PerCycle)
+}
+
+// place takes a pipe of a set in a cycle, and returns it, or 0 where none is free.
+func (s *schedule) place(set uint16, cycle int64) uint16 {
+	at := &s.taken[cycle&(horizon-1)]
+	free := set &^ *at
+	if free == 0 {
+		return 0
+	}
+	free &= -free
+	*at |= free
+	s.waiting[bits.TrailingZeros16(free)&(cpus.MaxPipes-1)]++
+	s.total++
+	return free
 }
 
 // shortest is the pipe of a set for which the fewest operations wait, the last of several.
@@ -414,8 +417,7 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 
 // loadPipes is loaded with a pipe. A load that was renamed as a copy of a store's data has no latency.
 func (c *Core) loadPipes(op *Op, u *pipePrice, d ticks, a *access) ticks {
-	p := c.pipes
-	at := p.take(p.load, max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), p.atStart)
+	at := c.takeLoad(max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), a)
 	if f := &c.stores[a.load&(forwards-1)]; u.renames && a.match == forwarded && op.Flags&Indexed == 0 && f.commit > at {
 		a.match, a.miss = noStore, 0
 		return max(d, f.data)
@@ -449,7 +451,7 @@ func (c *Core) storePipes(op *Op, d, done ticks, a *access) ticks {
 }
 
 // pipeWords are words of a state before the schedule.
-const pipeWords = 3
+const pipeWords = 4
 
 // freezePipes appends the pipeline's state as it is seen from the time of dispatch. Slots that are taken matter in the
 // cycle of dispatch only, and what has retired when something else may retire in that cycle.
@@ -467,11 +469,11 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 		paired = 1
 	}
 	head := len(w)
-	w = append(w, uint64(filled)|paired<<7|uint64(retired)<<8|uint64(p.group)<<24, uint64(max(p.supplied, d-c.lead)-d), p.branches)
+	w = append(w, uint64(filled)|paired<<7|uint64(retired)<<8|uint64(p.group)<<24, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns())
 	left := p.total
 	for i := int64(0); left > 0; i++ {
 		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
-			w = append(w, uint64(i)<<16|uint64(set))
+			w = append(w, uint64(p.full[(p.from+i)&(horizon-1)])<<32|uint64(i)<<16|uint64(set))
 			left -= bits.OnesCount16(set)
 		}
 	}
@@ -486,10 +488,13 @@ func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 	p.paired = w[0]>>7&1 != 0
 	p.supplied, p.branches = d+ticks(w[1]), w[2]
 	n := int(w[0] >> 48)
-	p.schedule = schedule{from: cycleOf(d)}
+	p.upTo(p.from + horizon)
+	p.from = cycleOf(d)
+	p.meltColumns(w[3])
 	for _, v := range w[pipeWords : pipeWords+n] {
 		set := uint16(v)
-		p.taken[(p.from+int64(v>>16))&(horizon-1)] = set
+		at := (p.from + int64(v>>16&0xffff)) & (horizon - 1)
+		p.taken[at], p.full[at] = set, uint16(v>>32)
 		p.total += bits.OnesCount16(set)
 		for ; set != 0; set &= set - 1 {
 			p.waiting[bits.TrailingZeros16(set)&(cpus.MaxPipes-1)]++

@@ -100,6 +100,7 @@ func TestPipesOfLaterCores(t *testing.T) {
 		{name: "taken branches of which four in a line cost no bubble", body: [][4]byte{jump(0)}, change: taken(4), cycles: 140}, // 28 for a line of 16
 		{name: "stores to two lines", body: [][4]byte{{toyStore, 3, 20, 0}, {toyStore, 3, 20, 64}}, change: pairs, cycles: 160},
 		{name: "stores to one line", body: [][4]byte{{toyStore, 3, 20, 0}, {toyStore, 3, 20, 8}}, change: pairs, cycles: 80},
+		{name: "stores to two lines each, of which none is the second of a cycle", body: [][4]byte{{toyStore, 3, 20, 60}, {toyStore, 3, 20, 8}}, change: pairs, cycles: 240},
 		{name: "a store and a load of it, in a chain", body: [][4]byte{store, load}, change: forwards6, cycles: 480},
 		{
 			name: "a load that is renamed as a copy of a store's data", body: [][4]byte{store, load}, cycles: 80,
@@ -115,6 +116,30 @@ func TestPipesOfLaterCores(t *testing.T) {
 				c.BackEnd.Renames = []string{"load"}
 			},
 		},
+	})
+}
+
+// TestPipesOfLoads times loads that meet in columns of a line, and loads of two lines, on three pipes.
+func TestPipesOfLoads(t *testing.T) {
+	at := func(offset uint8) [4]byte { return [4]byte{toyLoad, 3, 20, offset} }
+	three := func(column int, twice bool) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			c.Pipes["load"], c.BackEnd.LoadColumn, c.BackEnd.SplitTwice = []string{"c", "d", "f"}, column, twice
+			c.Events["split_line"] = 7 * clock.PerCycle
+		}
+	}
+	timePipes(t, []pipesCase{
+		{name: "three loads a cycle", body: [][4]byte{at(0), at(0), at(0)}, change: three(0, false), cycles: 80},
+		{name: "two loads a cycle of a column", body: [][4]byte{at(0), at(0), at(0)}, change: three(4, false), cycles: 120},
+		{name: "of columns that overlap", body: [][4]byte{at(0), at(4), at(0), at(4), at(0), at(4)}, change: three(4, false), cycles: 240},
+		{name: "of the same columns of other lines", body: [][4]byte{at(0), at(64), at(128)}, change: three(4, false), cycles: 120},
+		{name: "a third load of another column", body: [][4]byte{at(0), at(0), at(8)}, change: three(4, false), cycles: 80},
+		{name: "of the same column where columns are wider", body: [][4]byte{at(0), at(0), at(8)}, change: three(16, false), cycles: 120},
+		{name: "in turns", body: [][4]byte{at(0), at(8), at(0), at(8), at(0), at(8)}, change: three(4, false), cycles: 160},
+		{name: "two columns of which two loads each read one", body: [][4]byte{at(4), at(0), at(8)}, change: three(4, false), cycles: 80},
+		{name: "loads of two lines", body: [][4]byte{at(60), at(8), at(16)}, change: three(0, false), cycles: 80},
+		{name: "loads of two lines that take their pipes twice", body: [][4]byte{at(60), at(8), at(16)}, change: three(4, true), cycles: 107},
+		{name: "of which a cycle has one", body: [][4]byte{at(60)}, change: three(4, true), cycles: 80},
 	})
 }
 

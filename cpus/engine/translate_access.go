@@ -179,10 +179,11 @@ func (g *Code) access(size int, kind accessKind) {
 	if kind&writes != 0 {
 		g.checkCode(slow)
 		recent = &c.sRecent
-		if c.pairs {
-			g.OpMemImm(h.Cmp, 8, g.number64(&c.outcome), inputs/2*oneInput)
-			g.Jcc(h.AboveOrEq, slow)
-		}
+	}
+	inColumn := kind&reads != 0 && c.columnShift != 0
+	if inColumn || kind&writes != 0 && c.pairs { // there must be room for what it notes
+		g.OpMemImm(h.Cmp, 8, g.number64(&c.outcome), inputs/2*oneInput)
+		g.Jcc(h.AboveOrEq, slow)
 	}
 	g.checkTag(recent, bring)
 	g.Bind(there)
@@ -190,6 +191,9 @@ func (g *Code) access(size int, kind accessKind) {
 		g.mayFind(size, find)
 	}
 	g.Bind(behind)
+	if inColumn {
+		g.noteColumns(size)
+	}
 	if kind&writes != 0 {
 		g.send(size)
 	}

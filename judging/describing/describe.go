@@ -88,6 +88,7 @@ func (d *Describer) parts() []part {
 		{"caches", d.caches},
 		{"TLBs", d.tlbs},
 		{"branches", d.branches},
+		{"loads", d.loads},
 		{"instructions", d.instructions},
 	}
 }

@@ -135,6 +135,41 @@ func TestLeavesOpen(t *testing.T) {
 	}
 }
 
+// How loads get into each other's way is found on a host of three pipes for loads, and not on one of two.
+func TestFindsColumnsOfLoads(t *testing.T) {
+	for _, c := range []struct {
+		column, pipes string
+		twice, found  string // split_twice
+	}{
+		{"8", `["p2", "p3", "p5"]`, "true", "8"},
+		{"4", `["p2", "p3", "p5"]`, "false", "4"},
+		{"4", `["p2", "p3"]`, "true", ""},
+	} {
+		const file = "../../experiments/machines/xeon-gold-6330.toml"
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		root, err := doc.Parse(file, b)
+		require.NoError(t, err)
+		for _, n := range []string{"back_end.load_column=" + c.column, "back_end.split_twice=" + c.twice, "port.load.ports=" + c.pipes} {
+			s, err := doc.ParseSetting(n)
+			require.NoError(t, err)
+			require.NoError(t, s.Apply(root))
+		}
+		host, err := read(root)
+		require.NoError(t, err)
+		d := &Describer{Host: &simulated{pricer: judging.NewPricer(&host.CPU)}, Root: root.Clone(), Read: read, name: "xeon-gold-6330"}
+		d.begin("host", time.Unix(0, 0))
+		d.set(integer(16), "back_end", "load_column")
+		require.NoError(t, d.loads())
+		if got := d.text("back_end", "load_column"); got != c.found || len(d.Open) != 0 {
+			t.Errorf("columns of %s bytes, pipes %s: found %q, open %q", c.column, c.pipes, got, d.Open)
+		}
+		if got := d.text("back_end", "split_twice") == "true"; got != (c.twice == "true") {
+			t.Errorf("loads of two lines take their pipes twice: %s, found %v", c.twice, got)
+		}
+	}
+}
+
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 3: "3", 0.25: "1/4", 1.5: "3/2", 7. / 12: "7/12", 1. / 60: "1/60"} {
 		if got := number(v); got.Text != want {
