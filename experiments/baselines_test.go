@@ -43,6 +43,7 @@ var pinned = []struct {
 	{"handlers-pentium-m", "faulting-fault", []string{results.MetricCycles}},
 	{"handlers-xeon-e5410-i386", "r-data", []string{results.MetricCycles}},
 	{"handlers-xeon-e5410-x86_64", "o-post", []string{results.MetricCycles}},
+	{"event-rate", "f/workload.rate=100000", []string{kinds.MetricOverhead, kinds.MetricProduct, kinds.MetricEvent}},
 	{"hit-latency", "o/replicate=3", []string{results.CallMetric(500), results.CallMetric(1000)}},
 	{"irq-off", "k", []string{kinds.MetricOff, kinds.MetricLate}},
 	{"irq-off-power5", "e", []string{kinds.MetricOff, kinds.MetricLate}},

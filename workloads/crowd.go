@@ -2,9 +2,9 @@ package workloads
 
 import "fmt"
 
-// How the text of crowd.S lies, which every architecture has in its folder work.
+// How the text of crowd.S lies, which every architecture has in its folder work: functions crowd_0 and so on.
 const (
-	crowdFunctions = 128
+	CrowdFunctions = 128
 	crowdEach      = 80
 )
 
@@ -22,9 +22,9 @@ const (
 // text.
 func Crowd(size uint64) []Site {
 	const middle, step = crowdEach / 2, 37 // from one function to the next; it divides nothing of crowdEach
-	s := make([]Site, 0, crowdFunctions*crowdEach)
+	s := make([]Site, 0, CrowdFunctions*crowdEach)
 	for at := range uint64(crowdEach) {
-		for f := range uint64(crowdFunctions) {
+		for f := range uint64(CrowdFunctions) {
 			s = append(s, Site{fmt.Sprintf("crowd_%d", f), (middle + at + step*f) % crowdEach * size})
 		}
 	}

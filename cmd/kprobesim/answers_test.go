@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,6 +24,7 @@ func TestDocumentsAnswer(t *testing.T) {
 		text               func(*testing.T, *results.Set) string
 	}{
 		{"missed-returns", "missed-least", missedAnswer},
+		{"event-rate", "event-rate", rateAnswer},
 	} {
 		s, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", a.experiment+".csv"))
 		require.NoError(t, err)
@@ -81,6 +84,45 @@ preempted they need %s, because another task enters the function meanwhile. Half
 of the calls. The kernel's default, which is 10 or twice the number of CPUs, loses %s of the calls of 8 sleeping callers,
 and %s of those of 16.
 `, callers, needed("sleep_work", "none"), needed("divide_work", "none"), needed("divide_work", "full"), half, byDefault(8), byDefault(callers))
+}
+
+// rateAnswer says what events cost at some rates, and how far from that the simple product is.
+func rateAnswer(t *testing.T, s *results.Set) string {
+	probes := []string{"o", "f", "rf", "b", "k"}
+	at := func(metric, probe string, rate int) float64 {
+		return baselineValue(t, s, metric, probe, fmt.Sprintf("workload.rate=%d", rate)).Float()
+	}
+	factor := func(probe string, rate int) float64 {
+		return at(kinds.MetricOverhead, probe, rate) / at(kinds.MetricProduct, probe, rate)
+	}
+	out := "| events a second | " + strings.Join(probes, " | ") + " |\n|---|---|---|---|---|---|\n"
+	for rate := 1000; rate <= 10_000_000; rate *= 10 {
+		row := fmt.Sprintf("| %d ", rate)
+		for _, p := range probes {
+			row += fmt.Sprintf("| %s %% (%.1f) ", twoDigits(at(kinds.MetricOverhead, p, rate)), factor(p, rate))
+		}
+		out += row + "|\n"
+	}
+	var rare, cycles []string
+	most := 0.0
+	for _, p := range probes {
+		rare = append(rare, fmt.Sprintf("%.1f", factor(p, 10_000)))
+		cycles = append(cycles, fmt.Sprintf("%.0f", at(kinds.MetricEvent, p, 10_000)))
+		for _, rate := range []int{1_000_000, 3_000_000, 10_000_000} {
+			most = max(most, 100*(factor(p, rate)-1), 100*(1-factor(p, rate)))
+		}
+	}
+	return out + fmt.Sprintf(`
+From a million events a second on, the overhead is the rate times the cycles of a hit without a gap, within %.0f %%. Rarer
+events cost more than this product says: at 10,000 a second %s times as much,
+for %s. Such an event takes %s cycles, because the work between has
+taken the probe's code out of the first-level caches.
+`, math.Ceil(most), listed(rare), listed(probes), listed(cycles))
+}
+
+// twoDigits writes a number with about two digits that count.
+func twoDigits(v float64) string {
+	return strconv.FormatFloat(v, 'f', max(0, 1-int(math.Floor(math.Log10(v)))), 64)
 }
 
 // listed joins words as a sentence does, and says a word once that stands for all.

@@ -22,7 +22,7 @@ const (
 	MetricRegion     = "region_cycles" // of all CPUs
 	metricRegionTime = "region_us"     // from the beginning to the end, with everything
 	metricTicks      = "region_interrupt_cycles"
-	metricOverhead   = "overhead_percent"      // of cycles
+	MetricOverhead   = "overhead_percent"      // of cycles
 	metricLonger     = "overhead_time_percent" // of time
 	metricEvents     = "events"
 	metricLost       = "events_lost" // for which a ring buffer had no room
@@ -256,7 +256,7 @@ func (r *working) measurement(p *schema.Point, plain *working) *Measurement {
 		events = int64(r.Counted)
 	}
 	over := r.work - plain.work
-	m.note(metricOverhead, "%", 100*int64(over), int64(plain.work))
+	m.note(MetricOverhead, "%", 100*int64(over), int64(plain.work))
 	m.note(metricLonger, "%", 100*int64(r.Ticks-plain.Ticks), int64(plain.Ticks))
 	m.note(metricEvents, "events", events, 1)
 	if r.Counts {

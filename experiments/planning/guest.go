@@ -54,7 +54,7 @@ func (p *planner) checkNames(root *doc.Node, pt *schema.Point, e *schema.Experim
 	}
 	check("workload.loop", e.Workload.Loop, "workload", "loop")
 	check("workload.target", e.Workload.Target, "workload", "target")
-	eachRegistration(e, func(r schema.Registration, path []string, key string) {
+	eachRegistration(e, func(_ *schema.Probe, r schema.Registration, path []string, key string) {
 		handlers := r.Handlers()
 		for _, name := range []string{workloads.KeyHandler, workloads.KeyPost, workloads.KeyFault, workloads.KeyEntry} {
 			symbol := handlers[name]
@@ -67,14 +67,15 @@ func (p *planner) checkNames(root *doc.Node, pt *schema.Point, e *schema.Experim
 }
 
 // eachRegistration calls f with every registration of every point, the path of its keys and what they are called.
-func eachRegistration(e *schema.Experiment, f func(r schema.Registration, path []string, key string)) {
-	for i, probe := range e.Probes {
+func eachRegistration(e *schema.Experiment, f func(of *schema.Probe, r schema.Registration, path []string, key string)) {
+	for i := range e.Probes {
+		probe := &e.Probes[i]
 		for j, r := range probe.Registrations() {
 			path, key := []string{"points", fmt.Sprint(i)}, "points."+probe.Name
 			if j > 0 {
 				path, key = append(path, "with", fmt.Sprint(j-1)), fmt.Sprintf("%s.with.%d", key, j-1)
 			}
-			f(r, path, key)
+			f(probe, r, path, key)
 		}
 	}
 }
@@ -101,11 +102,21 @@ func (p *planner) checkGuest(root *doc.Node, pt *schema.Point, e *schema.Experim
 	}
 	for i, probe := range e.Probes {
 		n := fmt.Sprint(i)
+		if w := e.Workload; probe.At != nil && len(p.errs) == before {
+			w.Offset = *probe.At
+			if err := checkOffset(pt, w); err != nil {
+				p.errs.Add(at(root, "points", n, "offset"), "points.%s.offset: %v", probe.Name, err)
+			}
+		}
 		if err := checkMode(pt, probe.Mode); err != nil {
 			p.errs.Add(at(root, "points", n, "mode"), "points.%s.mode: %v", probe.Name, err)
 		}
 	}
-	eachRegistration(e, func(r schema.Registration, path []string, key string) { p.checkRegistration(root, pt, r, path, key) })
+	eachRegistration(e, func(of *schema.Probe, r schema.Registration, path []string, key string) {
+		one := *pt
+		one.Workload.Offset = of.Offset(pt.Workload)
+		p.checkRegistration(root, &one, r, path, key)
+	})
 }
 
 // checkMode refuses a mode that no kernel of the instruction set has.

@@ -42,6 +42,7 @@ func kindList() []kind {
 			name: schema.KindWatchpoints, workload: schema.ReadWorkload, figures: []string{"watchpoints", "watchpoints-registering"},
 			check: watchpointsOnly,
 		},
+		{name: schema.KindEventRate, workload: readEventRate, figures: []string{"event-rate"}, check: checkEventRate},
 		{
 			name: schema.KindLinux, workload: schema.ReadLinuxWorkload, figures: []string{"linux-phases", "linux-attach"},
 			once: "a boot is the same each time",
@@ -143,6 +144,10 @@ func mistakes(e *schema.Experiment) (all []mistake) {
 	if e.Kind != schema.KindWatchpoints {
 		all = probesOnly(e)
 	}
+	if e.Workload.Target == "" {
+		all = append(all, probesWith(e, "offset", func(p *schema.Probe) bool { return p.At == nil },
+			fmt.Sprintf("kind %s chooses the places of its probes itself: leave it out", e.Kind), nil)...)
+	}
 	if check := kindNamed(e.Kind).check; check != nil {
 		all = append(all, check(e)...)
 	}
@@ -202,6 +207,18 @@ func readIRQOff(r *doc.Reader) schema.Workload {
 	w.Period, w.Interrupts = period, interrupts
 	return w
 }
+
+// readEventRate reads [workload]. Hits bounds the events that are measured.
+func readEventRate(r *doc.Reader) schema.Workload {
+	rate := doc.Need(r, "rate", doc.Int(1, 100_000_000))
+	footprint := doc.Need(r, "footprint", doc.Size().Whole(false, 1<<12, 1<<28))
+	w := schema.ReadWorkload(r)
+	w.Rate, w.Footprint = rate, footprint
+	return w
+}
+
+// checkEventRate wants warm hits, and no crowd: the work between events takes the place of its text.
+func checkEventRate(e *schema.Experiment) []mistake { return append(warmOnly(e), noCrowd(e)...) }
 
 // readLatency reads [workload]: where the probe sits and what the CPUs do. The offset is in bytes
 // from the target's entry.

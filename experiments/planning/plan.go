@@ -234,6 +234,7 @@ func (p *planner) points(root *doc.Node, pt schema.Point, e *schema.Experiment, 
 		}
 		one := pt
 		one.Probe, one.Label = probe, probe.Name+suffix(c)
+		one.Workload.Offset = probe.Offset(pt.Workload)
 		p.claim(root, &one, i, machine)
 		p.replicate(one, e)
 	}

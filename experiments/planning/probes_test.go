@@ -2,6 +2,7 @@ package planning_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
@@ -86,4 +87,27 @@ func TestTargetInUserMode(t *testing.T) {
 	_, err := planning.NewLoader().Plan(exptest.E5410, []string{"workload.target=user_main"})
 	want := "--set workload.target=user_main: workload.target: user_main runs in user mode: name a function of the kernel"
 	require.That(t, err != nil && err.Error() == want, "error %v, want %q", err, want)
+}
+
+// TestOffsetOfPoint: a point may sit elsewhere in the target than the workload says. Its offset is held against the target as
+// that of the workload is, and no kind that chooses places takes one.
+func TestOffsetOfPoint(t *testing.T) {
+	p, err := planning.NewLoader().Plan(schema.KindEventRate, []string{"workload.rate=1000"})
+	require.NoError(t, err)
+	var offsets []uint64
+	for _, pt := range p.Points {
+		offsets = append(offsets, pt.Workload.Offset)
+	}
+	if want := []uint64{5, 0, 0, 5, 5}; !slices.Equal(offsets, want) {
+		t.Errorf("offsets are %v, not %v", offsets, want)
+	}
+	for _, c := range []struct{ experiment, set, want string }{
+		{schema.KindEventRate, "points.o.offset=2", "points.o.offset: bench_target+0x2 is inside the instruction at +0x0"},
+		{schema.KindEventRate, "points.rf.offset=5", "points.rf: a kretprobe sits at offset 0, not 5"},
+		{schema.KindUnregister, "points.k.offset=5", "kind unregister-batch chooses the places of its probes itself"},
+	} {
+		if _, err := planning.NewLoader().Plan(c.experiment, []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, not %q", c.set, err, c.want)
+		}
+	}
 }

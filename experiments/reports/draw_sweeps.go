@@ -158,3 +158,23 @@ func drawWatching(s *results.Set) (figures.Figure, error) {
 	return overCPUs("Time to set and to clear a watchpoint on all CPUs: "+place(points[0]), nil,
 		line(kinds.MetricWatch, "registering"), line(kinds.MetricUnwatch, "unregistering")).Draw(s)
 }
+
+// drawEventRate draws the overhead of each probe, and dashed what the rate times the cost of hits without a gap gives.
+func drawEventRate(s *results.Set) (figures.Figure, error) {
+	line := func(metric, what string, dash figures.Dash) figures.SweepLine {
+		return figures.SweepLine{
+			Metric: metric,
+			Series: func(p results.Point) string { return words(p.Name(), what) },
+			Style:  func(p results.Point) figures.LineStyle { return figures.LineStyle{Group: p.Name(), Dash: dash} },
+		}
+	}
+	chart := figures.SweepChart{Over: "workload.rate", LogX: true, LogY: true, Frame: figures.Frame{
+		Title:  "Overhead by the rate of events: " + place(s.Points()[0]),
+		XLabel: "events a second", YLabel: "overhead, %",
+		Caption: []string{"dashed: the rate times the cycles of hits that follow each other without a gap"},
+	}}
+	chart.Metrics = []figures.SweepLine{
+		line(kinds.MetricOverhead, "", figures.Solid), line(kinds.MetricProduct, "product", figures.Dashed),
+	}
+	return chart.Draw(s)
+}

@@ -85,6 +85,9 @@ type Workload struct {
 	Singly int64  // the most of them that are changed one by one
 	Tasks  int64  // that call the target
 	Period int64  // of a timer, in microseconds
+	Rate   int64  // events a second
+	// Footprint is the bytes of data that the work between events goes through.
+	Footprint int64
 	// Interrupts is how many of the timer's interrupts are measured.
 	Interrupts int64
 }
@@ -94,6 +97,7 @@ type Probe struct {
 	Name  string // short, as tables show it
 	Title string
 	Mode  kprobes.Mode // how hits are to be handled: Stepped, Boosted, Emulated or Optimized
+	At    *uint64      // where in the target it sits, in place of the workload's Offset; nil for there
 	Registration
 	Watch     *Watchpoint    // of a point that is no probe but a watchpoint, or nil
 	Linux     *LinuxProbe    // of the kind linux, or nil
@@ -283,6 +287,10 @@ func readProbe(r *doc.Reader) Probe {
 		title = ModeWord(p.Mode) + " " + p.Kind.String()
 	}
 	p.Title = doc.Opt(r, "title", title, doc.Text)
+	if r.Has("offset") {
+		at := uint64(doc.Need(r, "offset", doc.Int(0, 1<<20)))
+		p.At = &at
+	}
 	for _, s := range r.List("with") {
 		p.With = append(p.With, readRegistration(s))
 		s.Done()
@@ -329,6 +337,14 @@ func ModeWord(m kprobes.Mode) string {
 		return step
 	}
 	return m.String()
+}
+
+// Offset is where the probe of a point sits in the target of a workload, in bytes.
+func (p *Probe) Offset(w Workload) uint64 {
+	if p.At != nil {
+		return *p.At
+	}
+	return w.Offset
 }
 
 // plantedKind is the word in place of a kind of probes for a point whose modules register its probes themselves.

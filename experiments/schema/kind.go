@@ -28,6 +28,8 @@ const (
 	// KindWatchpoints measures what a hit of a watchpoint costs, what an armed one costs code that does not hit it, and what
 	// setting the registers of all CPUs takes.
 	KindWatchpoints = "watchpoints"
+	// KindEventRate measures what a probe costs a program that hits it at some rate and works in between.
+	KindEventRate = "event-rate"
 	// KindLinux measures the probes of the kernel of a distribution.
 	KindLinux = "linux"
 	// KindLinuxWorkload measures what probes of such a kernel cost a program.
