@@ -105,9 +105,7 @@ func TestRelaxations(t *testing.T) {
 		r.relax(&c)
 	}
 	for _, n := range limits {
-		if c.Events[n] != 0 {
-			t.Errorf("%s still costs %d", n, c.Events[n])
-		}
+		require.Equal(t, c.Events[n], 0, "%s still costs", n)
 	}
 	if got := c.Classes["a"]; got != (cpus.Cost{Issue: 1, Slots: 1}) || c.Ports["p"] != 1 || len(c.Pipes) > 0 ||
 		c.Width != cpus.MaxWidth || c.Window != cpus.MaxWindow || c.StoreBuffer != 1024 || c.BackEnd.Retire != 0 || c.BackEnd.StorePairs || c.FrontEnd.FetchBytes+c.FrontEnd.Decoders != 0 || c.FrontEnd.ComplexFirst {
@@ -141,9 +139,7 @@ func TestReadMeasured(t *testing.T) {
 		got = append(got, fmt.Sprintf("%x %s %d %.3f", b.Code, b.Class, b.Length, b.Native))
 	}
 	want := []string{"4801d8 integer 1 1.000", "0fb60f4801c87500 branch 3 2.505", "f00fb10f  0 20.000"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q; want %q", got, want)
-	}
+	require.That(t, slices.Equal(got, want), "%q; want %q", got, want)
 	for _, bad := range []string{"4801d8", "48x,1", "48,", "48,-1", "48,nan", "48,inf"} {
 		if _, err := ReadMeasured(strings.NewReader("\n"+bad), "list"); err == nil || !strings.HasPrefix(err.Error(), "list:2: ") {
 			t.Errorf("%q: %v; want a message with the line", bad, err)
@@ -157,9 +153,7 @@ func TestCutter(t *testing.T) {
 	for name, want := range map[string]string{"": "file is empty", "text": "no ELF file", "\x7fELF": "truncated"} {
 		file := dir + "/x"
 		require.NoError(t, os.WriteFile(file, []byte(name), 0o600))
-		if _, err := NewCutter([]string{file}, 1); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v; want %q", name, err, want)
-		}
+		require.Error(t, require.Err(NewCutter([]string{file}, 1)), want, "%q", name)
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -171,9 +165,7 @@ func TestCutter(t *testing.T) {
 		for range 50 {
 			b := c.Next()
 			all = append(all, string(b.Code))
-			if b.Length < fewest || b.Length > most || !slices.Contains(Classes, b.Class) {
-				t.Errorf("%+v", b)
-			}
+			require.That(t, b.Length >= fewest && b.Length <= most && slices.Contains(Classes, b.Class), "%+v", b)
 		}
 		return all
 	}

@@ -36,9 +36,7 @@ func TestRead(t *testing.T) {
 	m, err := read(t, made)
 	require.NoError(t, err)
 	c := m.CPU
-	if m.Title != "Made up" || m.TimerHz != 200e6 || c.Hz != 2e9 || c.Model != cpus.Throughput || c.L1D.Line != 128 {
-		t.Errorf("read %+v", m)
-	}
+	require.That(t, m.Title == "Made up" && m.TimerHz == 200e6 && c.Hz == 2e9 && c.Model == cpus.Throughput && c.L1D.Line == 128, "read %+v", m)
 	if c.Classes["alu"].Issue != clock.PerCycle/4 || c.Ports["alu"] != clock.PerCycle/3 {
 		t.Errorf("a uop of a core that issues four a cycle takes %d ticks, its port is busy for %d", c.Classes["alu"].Issue, c.Ports["alu"])
 	}
@@ -51,9 +49,7 @@ func TestRead(t *testing.T) {
 	if on := m.FittedOn(); !slices.Equal(on, []string{"k"}) {
 		t.Errorf("fitted on %v", on)
 	}
-	if m.Experiment != "folder/figures.toml" || !m.CalibratedBy("other", "./folder/figures.toml") || m.CalibratedBy("other", "figures.toml") {
-		t.Errorf("fitted on the figures of %s", m.Experiment)
-	}
+	require.That(t, m.Experiment == "folder/figures.toml" && m.CalibratedBy("other", "./folder/figures.toml") && !m.CalibratedBy("other", "figures.toml"), "fitted on the figures of %s", m.Experiment)
 }
 
 // The description states an uncertainty, or it follows from the source.
@@ -126,9 +122,7 @@ func TestMark(t *testing.T) {
 	require.NoError(t, err)
 	m.Mark(s)
 	for _, p := range m.Params {
-		if overridden := strings.HasPrefix(p.Source, "overridden by "); overridden != (p.Path == "memory.latency") {
-			t.Errorf("%s has the source %q", p.Path, p.Source)
-		}
+		require.That(t, strings.HasPrefix(p.Source, "overridden by ") == (p.Path == "memory.latency"), "%s has the source %q", p.Path, p.Source)
 	}
 }
 
@@ -159,9 +153,7 @@ func TestReadRefuses(t *testing.T) {
 		{`alu = { cycles = "1/3"`, `alu = { uncertainty = "120 %", cycles = "1/3"`, "more than the number itself"},
 	} {
 		text := strings.Replace(made, c.old, c.new, 1)
-		if text == made {
-			t.Fatalf("%s is not in the description", c.old)
-		}
+		require.Need(t, text != made, "%s is not in the description", c.old)
 		require.Error(t, require.Err(read(t, text)), c.want, "%s", c.new)
 	}
 }
@@ -175,9 +167,7 @@ func TestAnswers(t *testing.T) {
 	if got := m.CPU.Answers["asked"]; !maps.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("read %v, want %v", got, want)
 	}
-	if slices.ContainsFunc(m.Params, func(p Param) bool { return strings.HasPrefix(p.Path, "asked") }) {
-		t.Error("an answer is a parameter")
-	}
+	require.That(t, !slices.ContainsFunc(m.Params, func(p Param) bool { return strings.HasPrefix(p.Path, "asked") }), "an answer is a parameter")
 	for bad, want := range map[string]string{
 		"[asked.x]\na = 1\nsource = \"book: 9\"\n":                             `"x" is no number of 32 bits`,
 		"[asked.1]\na = 1\n":                                                   "source",

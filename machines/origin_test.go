@@ -1,6 +1,10 @@
 package machines
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // TestOrigin tells numbers apart by their sources.
 func TestOrigin(t *testing.T) {
@@ -11,12 +15,8 @@ func TestOrigin(t *testing.T) {
 		"IL: row 3": Sourced, "IL: row 3; its size is a prior": Prior, "HOST: add": Measured, "AF: lea": Prior, "prior: 3": Prior,
 		"overridden by command line": Prior,
 	} {
-		if got := m.Origin(Param{Source: source}); got != want {
-			t.Errorf("%q is %v, want %v", source, got, want)
-		}
+		require.Equal(t, m.Origin(Param{Source: source}), want, "%q", source)
 	}
 	m.Params = []Param{{Source: "fitted: k", Fitted: []string{"k"}}, {Source: "IL: row 3"}, {Source: "IL: row 4"}}
-	if got := m.Origins(); got != [origins]int{2, 0, 0, 1} {
-		t.Errorf("origins %v", got)
-	}
+	require.Equal(t, m.Origins(), [origins]int{2, 0, 0, 1}, "origins")
 }

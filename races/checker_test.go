@@ -103,9 +103,7 @@ func cases(t *testing.T, file string, happens func(commands [][]string) string) 
 		for c := range strings.SplitSeq(script, "; ") {
 			commands = append(commands, strings.Fields(c))
 		}
-		if got := happens(commands); got != want {
-			t.Errorf("%s: found %q, want %q", name, got, want)
-		}
+		require.Equal(t, happens(commands), want, "%s: found", name)
 	}
 }
 
@@ -127,9 +125,7 @@ func place(t *testing.T, word string) uint64 {
 		"toy": toyAt, "h": toyHandler, "h2": toyHandler2, "h3": toyHandler3, "returned": toyReturned, "stores": toyStores,
 		"slot": 0x9010, "buffer": 0xa000,
 	}[name]
-	if !ok {
-		t.Errorf("no place %s", name)
-	}
+	require.That(t, ok, "no place %s", name)
 	if found {
 		at += uint64(num(t, off, 10))
 	}
@@ -214,13 +210,9 @@ func TestStepsOfUserMode(t *testing.T) {
 	g.run(0, toyStores)
 	g.bytes[0] = original // what the instruction cache of a CPU has
 	g.run(1, toyAt)
-	if len(g.kinds) > 0 {
-		t.Errorf("a CPU that did not synchronize since: %v", g.kinds)
-	}
+	require.That(t, len(g.kinds) <= 0, "a CPU that did not synchronize since: %v", g.kinds)
 	g.run(0, toyAt)
 	g.syncs[1]++
 	g.run(1, toyAt)
-	if !slices.Equal(g.kinds, []Kind{Lost, Lost}) {
-		t.Errorf("the CPU that put the breakpoint back, and one that synchronized since: %v", g.kinds)
-	}
+	require.That(t, slices.Equal(g.kinds, []Kind{Lost, Lost}), "the CPU that put the breakpoint back, and one that synchronized since: %v", g.kinds)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // drive lets a chooser run threads that each have a number of instructions, every hot-th of them hot,
@@ -60,12 +62,8 @@ func TestSchedulesDependOnSeedAndNumber(t *testing.T) {
 		mk := choosers()[name]
 		a, b := mk(7), mk(7)
 		drive(b, 5, threads, 3)
-		if !slices.Equal(drive(a, 9, threads, 3), drive(b, 9, threads, 3)) {
-			t.Errorf("%s: schedule 9 depends on what ran before it", name)
-		}
-		if slices.Equal(drive(a, 9, threads, 3), drive(a, 10, threads, 3)) || slices.Equal(drive(a, 9, threads, 3), drive(mk(8), 9, threads, 3)) {
-			t.Errorf("%s: another number or seed gives the same schedule", name)
-		}
+		require.That(t, slices.Equal(drive(a, 9, threads, 3), drive(b, 9, threads, 3)), "%s: schedule 9 depends on what ran before it", name)
+		require.That(t, !slices.Equal(drive(a, 9, threads, 3), drive(a, 10, threads, 3)) && !slices.Equal(drive(a, 9, threads, 3), drive(mk(8), 9, threads, 3)), "%s: another number or seed gives the same schedule", name)
 	}
 }
 
@@ -81,9 +79,7 @@ func TestRandomFindsOrders(t *testing.T) {
 		if name == "pct" {
 			want = 10 // those with two change points
 		}
-		if len(seen) < want {
-			t.Errorf("%s finds %d of the 70 orders of two threads of four instructions", name, len(seen))
-		}
+		require.That(t, len(seen) >= want, "%s finds %d of the 70 orders of two threads of four instructions", name, len(seen))
 	}
 }
 
@@ -99,9 +95,7 @@ func TestPCTDepth(t *testing.T) {
 			hits++
 		}
 	}
-	if hits*2*40 < runs {
-		t.Errorf("met in %d of %d schedules, fewer than one in 80", hits, runs)
-	}
+	require.That(t, hits*2*40 >= runs, "met in %d of %d schedules, fewer than one in 80", hits, runs)
 }
 
 func TestGeometric(t *testing.T) {
@@ -136,15 +130,11 @@ func TestBoundedIsComplete(t *testing.T) {
 		tally, err := search(&opt, func(c chooser, first, _ uint64) ([]Outcome, error) {
 			seen = append(seen, order(drive(c, first, []int{3, 3}, 1)))
 			plan := fmt.Sprint(c.(*bounded).plan)
-			if plans[plan] {
-				t.Errorf("bound %d: plan %s runs twice", tt.bound, plan)
-			}
+			require.That(t, !plans[plan], "bound %d: plan %s runs twice", tt.bound, plan)
 			plans[plan] = true
 			return []Outcome{{N: first, ways: slices.Clone(c.(*bounded).ways)}}, nil
 		})
-		if err != nil || !tally.Complete || tally.Schedules != uint64(len(plans)) {
-			t.Errorf("bound %d: complete %v after %d schedules, %v", tt.bound, tally.Complete, tally.Schedules, err)
-		}
+		require.That(t, err == nil && tally.Complete && tally.Schedules == uint64(len(plans)), "bound %d: complete %v after %d schedules, %v", tt.bound, tally.Complete, tally.Schedules, err)
 		for _, o := range tt.orders {
 			if !slices.Contains(seen, o) {
 				t.Errorf("bound %d: order %s does not come up: %v", tt.bound, o, seen)

@@ -26,20 +26,14 @@ func TestViolationIsMinimized(t *testing.T) {
 	if x == nil || x.Choices != told[1].Choices || !slices.Equal(x.Lines, told[1].Lines) {
 		t.Fatalf("one worker tells\n%v\nthree tell\n%v", x, told[1])
 	}
-	if x.Preemptions > 2 || x.Violation.Kind != Unsynced || len(x.Lines) > 38 {
-		t.Errorf("%d preemptions of %s, in %d lines: %s", x.Preemptions, x.Choices, len(x.Lines), x.Violation)
-	}
+	require.That(t, x.Preemptions <= 2 && x.Violation.Kind == Unsynced && len(x.Lines) <= 38, "%d preemptions of %s, in %d lines: %s", x.Preemptions, x.Choices, len(x.Lines), x.Violation)
 	text := strings.Join(x.Lines, "\n")
 	for _, want := range []string{"stores e9 over cc at work_frame+0x0", "protocol: ", "script: ", "broken: Intel SDM", "cpu 2 synchronized last"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		require.That(t, strings.Contains(text, want), "no %q in\n%s", want, text)
 	}
 	var b bytes.Buffer
 	o := require.Must(ReplayChoices(s, v, opt, x.Choices, 5, &b))(t)
-	if o.Violation == nil || *o.Violation != *x.Violation || !strings.Contains(b.String(), text) {
-		t.Errorf("replayed %v, want %v\n%s", o.Violation, x.Violation, b.String())
-	}
+	require.That(t, o.Violation != nil && *o.Violation == *x.Violation && strings.Contains(b.String(), text), "replayed %v, want %v\n%s", o.Violation, x.Violation, b.String())
 	if o, err := ReplayChoices(s, v, opt, "none", 5, &b); err != nil || o.Violation != nil {
 		t.Errorf("without choices: %v, %v", o, err)
 	}
@@ -60,9 +54,7 @@ func TestTapesAreFollowed(t *testing.T) {
 			same++
 		}
 	}
-	if same < 7 {
-		t.Errorf("%d of 8 schedules are the same by their choices", same)
-	}
+	require.That(t, same >= 7, "%d of 8 schedules are the same by their choices", same)
 }
 
 func TestChoicesAreRead(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestRecorderWrites holds the file of a schedule: the last lines in their order, behind how many there were, and how it ended.
@@ -23,17 +25,13 @@ func TestRecorderWrites(t *testing.T) {
 			r.line(line)
 		}
 		var b strings.Builder
-		if err := r.write(&b, &Outcome{N: 7, Steps: 9, Violation: x.violation}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.write(&b, &Outcome{N: 7, Steps: 9, Violation: x.violation}))
 		want := x.want
 		if x.violation != nil {
 			want += x.violation.String() + "\n"
 		}
 		head, rest, _ := strings.Cut(b.String(), "\n")
-		if !strings.HasPrefix(head, "# schedule 7 of s/v: ") || rest != want {
-			t.Errorf("%d lines kept: %s\n%swant\n%s", x.lines, head, rest, want)
-		}
+		require.That(t, strings.HasPrefix(head, "# schedule 7 of s/v: ") && rest == want, "%d lines kept: %s\n%swant\n%s", x.lines, head, rest, want)
 	}
 }
 
@@ -61,9 +59,7 @@ func TestReport(t *testing.T) {
 		}}
 		opt := Options{Seed: 4, Policy: Exhaustive, Preemptions: 2}
 		whole := &smallDisk{room: 1 << 20}
-		if err := Report(whole, opt, rows); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Report(whole, opt, rows))
 		text := string(whole.text)
 		for _, part := range []string{
 			"9  0  0  0  5  3\n", "s/v, schedule 8 of seed 4: ", "kprobesim races s.txt --variant v --seed 4 --policy exhaustive --preemptions 2 --replay 8\n",

@@ -30,9 +30,7 @@ name = "v"
 
 func TestParse(t *testing.T) {
 	s := require.Must(Parse("small.toml", []byte(small)))(t)
-	if s.CPUs != 2 || len(s.Script) != 3 || s.Script[1].N != 1 || s.Callers[0].Count != 1 || !s.Variants[0].Optimize {
-		t.Errorf("read %+v", s)
-	}
+	require.That(t, s.CPUs == 2 && len(s.Script) == 3 && s.Script[1].N == 1 && s.Callers[0].Count == 1 && s.Variants[0].Optimize, "read %+v", s)
 }
 
 func TestParseNamesEveryMistake(t *testing.T) {
@@ -69,9 +67,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{`target = "bench_target"` + "\n[[probes", `args = [1, 2, 3]` + "\n[[probes", "3 arguments"},
 	} {
 		_, err := Parse("small.toml", []byte(strings.Replace(small, tt.old, tt.new, 1)))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s for %s: error\n%v\nwant %q", tt.new, tt.old, err, tt.want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), tt.want), "%s for %s: error\n%v\nwant %q", tt.new, tt.old, err, tt.want)
 	}
 }
 
@@ -103,9 +99,7 @@ func TestParseNamesMistakesOfUserSpace(t *testing.T) {
 		{`"drop"`, `"enable p"`, "can only be registered and unregistered"},
 	} {
 		_, err := Parse("user.toml", []byte(strings.Replace(userSpace, tt.old, tt.new, 1)))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s for %s: error\n%v\nwant %q", tt.new, tt.old, err, tt.want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), tt.want), "%s for %s: error\n%v\nwant %q", tt.new, tt.old, err, tt.want)
 	}
 }
 
@@ -142,18 +136,14 @@ func outcome(file string, b []byte) string {
 }
 
 func TestLoad(t *testing.T) {
-	if len(Names()) == 0 {
-		t.Fatal("the program has no scenarios")
-	}
+	require.Need(t, len(Names()) != 0, "the program has no scenarios")
 	for _, n := range Names() {
 		s, err := Load(n)
 		if err != nil {
 			t.Errorf("%s: %v", n, err)
 			continue
 		}
-		if s.Name != n {
-			t.Errorf("races/scenarios/%s.toml calls itself %q", n, s.Name)
-		}
+		require.That(t, s.Name == n, "races/scenarios/%s.toml calls itself %q", n, s.Name)
 	}
 	file := filepath.Join(t.TempDir(), "small.toml")
 	require.NoError(t, os.WriteFile(file, []byte(small), 0o644))
@@ -163,9 +153,7 @@ func TestLoad(t *testing.T) {
 	for name, want := range map[string]string{
 		"optimise": `did you mean "optimize"?`, "./none.toml": "no such file", t.TempDir() + "/": "no regular file",
 	} {
-		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
+		require.Error(t, require.Err(Load(name)), want, "%s", name)
 	}
 }
 
@@ -183,12 +171,8 @@ func TestEveryMutantHasAScenario(t *testing.T) {
 		listed = append(listed, m.Name)
 	}
 	for _, m := range Mutants() {
-		if !slices.Contains(listed, m) {
-			t.Errorf("%s has no class", m)
-		}
-		if !slices.Contains(caught, m) {
-			t.Errorf("no scenario says that it catches %s", m)
-		}
+		require.That(t, slices.Contains(listed, m), "%s has no class", m)
+		require.That(t, slices.Contains(caught, m), "no scenario says that it catches %s", m)
 	}
 }
 
@@ -206,9 +190,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	} {
 		o := Default()
 		tt.change(&o)
-		if err := o.Check(); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v, want %q", o, err, tt.want)
-		}
+		require.Error(t, o.Check(), tt.want, "%+v", o)
 	}
 }
 
@@ -227,18 +209,14 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s.CPUs < 1 || s.CPUs > maxCPUs || len(s.Probes) > maxProbes || len(s.Script) == 0 {
-			t.Errorf("accepted %+v", s)
-		}
+		require.That(t, s.CPUs >= 1 && s.CPUs <= maxCPUs && len(s.Probes) <= maxProbes && len(s.Script) != 0, "accepted %+v", s)
 		for _, a := range s.Script {
 			for _, i := range a.Probes {
 				if i < 0 || i >= len(s.Probes)+len(s.Watches) {
 					t.Errorf("action %+v names no probe", a)
 				}
 			}
-			if a.Verb == expectMode && (a.Mode == 0) != a.Queued {
-				t.Errorf("action %+v expects nothing", a)
-			}
+			require.That(t, a.Verb != expectMode || (a.Mode == 0) == a.Queued, "action %+v expects nothing", a)
 		}
 	})
 }

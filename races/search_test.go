@@ -60,9 +60,7 @@ func TestProtocolsAreSafe(t *testing.T) {
 			opt := Default()
 			opt.Schedules, opt.Policy, opt.Workers, opt.Seed = schedules/2, policy, 1, 20
 			tally, err := Search(s, v, opt)
-			if err != nil || tally.Schedules != opt.Schedules {
-				t.Fatalf("%s: %d schedules, %v", policy, tally.Schedules, err)
-			}
+			require.Need(t, err == nil && tally.Schedules == opt.Schedules, "%s: %d schedules, %v", policy, tally.Schedules, err)
 			if tally.Hits < tally.Schedules || tally.Calls*probesOfACall(s) <= tally.Hits {
 				t.Errorf("%s: %d calls and %d hits in %d schedules: the probes are not hit, or always", policy,
 					tally.Calls, tally.Hits, tally.Schedules)
@@ -123,9 +121,7 @@ func TestReportsAreTheSameEverywhere(t *testing.T) {
 		opt.Workers = 3
 		got := reportOf(t, "optimize", "breakpoint", opt)
 		runtime.GOMAXPROCS(old)
-		if got != want {
-			t.Errorf("policy %s: one worker reports\n%s\nthree report\n%s", opt.Policy, want, got)
-		}
+		require.That(t, got == want, "policy %s: one worker reports\n%s\nthree report\n%s", opt.Policy, want, got)
 	}
 }
 
@@ -167,14 +163,10 @@ func checkReplay(t *testing.T, text string, v *Violation, place string) {
 	t.Helper()
 	text, _, _ = strings.Cut(text, "\n\n") // the table follows
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	if len(lines) != 53 {
-		t.Errorf("%d lines, want 50 and three of explanation", len(lines))
-	}
+	require.That(t, len(lines) == 53, "%d lines, want 50 and three of explanation", len(lines))
 	last := lines[len(lines)-2]
 	for _, want := range []string{fmt.Sprintf("cpu %d", v.CPU), fmt.Sprintf("%016x", v.PC), place, fmt.Sprint(v.Step)} {
-		if !strings.Contains(last, want) {
-			t.Errorf("the last line is %q, without %q", last, want)
-		}
+		require.That(t, strings.Contains(last, want), "the last line is %q, without %q", last, want)
 	}
 }
 
@@ -186,9 +178,7 @@ func checkWholeReplay(t *testing.T, s *Scenario, v *Variant, opt Options, n uint
 		t.Error(err)
 	}
 	for _, want := range []string{"---- patch breakpoint", "---- probe optimizing", " cpu 0 ", " cpu 1 "} {
-		if !strings.Contains(all.String(), want) {
-			t.Errorf("%s: the whole schedule has no %q", opt.Policy, want)
-		}
+		require.That(t, strings.Contains(all.String(), want), "%s: the whole schedule has no %q", opt.Policy, want)
 	}
 }
 
@@ -206,9 +196,7 @@ func TestScenarioThatCannotRun(t *testing.T) {
 		opt := Default()
 		opt.Schedules = 3
 		_, err = Search(s, &s.Variants[0], opt)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: %v, want %q", tt.new, err, tt.want)
-		}
+		require.That(t, (tt.want != "" || err == nil) && (tt.want == "" || err != nil && strings.Contains(err.Error(), tt.want)), "%s: %v, want %q", tt.new, err, tt.want)
 	}
 }
 
@@ -227,9 +215,7 @@ func TestWhatScenariosMustNotDoIsNoticed(t *testing.T) {
 		opt := Default()
 		opt.Schedules, opt.Enough, opt.Workers = 200, 1, 1
 		tally, err := Search(s, &s.Variants[0], opt)
-		if err != nil || len(tally.Found) == 0 || tally.Found[0].Violation.Kind != tt.want {
-			t.Errorf("%s with %s: %+v, %v; want %q", tt.scenario, tt.new, tally.Found, err, tt.want)
-		}
+		require.That(t, err == nil && len(tally.Found) != 0 && tally.Found[0].Violation.Kind == tt.want, "%s with %s: %+v, %v; want %q", tt.scenario, tt.new, tally.Found, err, tt.want)
 	}
 }
 
@@ -238,9 +224,7 @@ func TestPanicsAreErrors(t *testing.T) {
 	opt := Options{Schedules: 3000, Policy: Random, Workers: 2}
 	_, err := search(&opt, func(c chooser, first, count uint64) ([]Outcome, error) { panic("defect") })
 	var internal *defect.Error
-	if !errors.As(err, &internal) || !strings.Contains(err.Error(), "schedules from 0") {
-		t.Errorf("%v", err)
-	}
+	require.That(t, errors.As(err, &internal) && strings.Contains(err.Error(), "schedules from 0"), "%v", err)
 }
 
 // TestHangsAreReported gives schedules less time than some need.
@@ -249,7 +233,5 @@ func TestHangsAreReported(t *testing.T) {
 	opt := Default()
 	opt.Schedules = 3
 	tally, err := Search(s, &s.Variants[0], opt)
-	if err != nil || tally.Violations == 0 || tally.Found[0].Violation.Kind != Hung {
-		t.Errorf("%+v, %v", tally, err)
-	}
+	require.That(t, err == nil && tally.Violations != 0 && tally.Found[0].Violation.Kind == Hung, "%+v, %v", tally, err)
 }

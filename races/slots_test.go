@@ -1,6 +1,10 @@
 package races
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 func TestSlots(t *testing.T) {
 	p := &slotPool{name: "slot"}
@@ -29,7 +33,5 @@ func TestSlots(t *testing.T) {
 	check("freed and taken again, by a task that was in it", 0, 0x9014, Stale)
 	check("entered anew", 0, 0x9010, "")
 	check("and gone on", 0, 0x9014, "")
-	if p.live(0x9004) || !p.live(0x9010) {
-		t.Error("live slots are those that start at the address")
-	}
+	require.That(t, !p.live(0x9004) && p.live(0x9010), "live slots are those that start at the address")
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // optimize writes a jump by the breakpoint protocol, with some of its three synchronizations left out.
@@ -104,9 +106,7 @@ func TestEachSyncMatters(t *testing.T) {
 		}
 		m.t.promise(toyAt)
 		run()
-		if bad != want {
-			t.Errorf("without synchronization %d: %q, want %q", skip, bad, want)
-		}
+		require.Equal(t, bad, want, "without synchronization %d", skip)
 	}
 }
 
@@ -117,19 +117,13 @@ func TestStoresAreForgotten(t *testing.T) {
 	m.sync(1)
 	m.store(1, 4, toyBreak)
 	m.t.settle(m.syncs)
-	if len(m.t.stores) != 2 {
-		t.Errorf("%d stores are left, want 2: CPU 2 knows of none", len(m.t.stores))
-	}
+	require.That(t, len(m.t.stores) == 2, "%d stores are left, want 2: CPU 2 knows of none", len(m.t.stores))
 	m.sync(2)
 	m.t.settle(m.syncs)
-	if len(m.t.stores) != 1 || m.t.base[0] != toyBreak || m.t.base[4] != toyCode[4] {
-		t.Errorf("%d stores on % x are left, want that of CPU 1, of which CPU 0 does not know", len(m.t.stores), m.t.base)
-	}
+	require.That(t, len(m.t.stores) == 1 && m.t.base[0] == toyBreak && m.t.base[4] == toyCode[4], "%d stores on % x are left, want that of CPU 1, of which CPU 0 does not know", len(m.t.stores), m.t.base)
 	m.sync(0)
 	m.t.settle(m.syncs)
-	if len(m.t.stores) != 0 {
-		t.Errorf("%+v is left", m.t.stores)
-	}
+	require.That(t, len(m.t.stores) == 0, "%+v is left", m.t.stores)
 }
 
 // TestUnsyncedSaysWhere wants places in the reason.

@@ -18,9 +18,7 @@ func watched(t *testing.T, scenario, variant string, schedules uint64, watch fun
 	l := require.Must(newLab(s, v, ""))(t)
 	l.watch = watch
 	out, err := l.run(newRandom(1), 0, schedules)
-	if err != nil || uint64(len(out)) != schedules {
-		t.Fatalf("%d schedules, %v", len(out), err)
-	}
+	require.Need(t, err == nil && uint64(len(out)) == schedules, "%d schedules, %v", len(out), err)
 }
 
 // TestKernelTellsTheChecker lets a real kernel patch text and looks at what has become of it in the
@@ -35,18 +33,14 @@ func TestKernelTellsTheChecker(t *testing.T) {
 					told[e.Name]++
 				}
 				if p := slotPoolOf(tr.checker, e); p != nil {
-					if p.live(e.Arg) != (e.Name == "taken") {
-						t.Errorf("%s at %#x is %s, which the checker does not know", e.Kind, e.Arg, e.Name)
-					}
+					require.That(t, p.live(e.Arg) == (e.Name == "taken"), "%s at %#x is %s, which the checker does not know", e.Kind, e.Arg, e.Name)
 					told[string(e.Kind)]++
 				}
 			})
 		})
 	}
 	for _, want := range []string{"optimized", "unoptimized", "gone", "slot", "detour"} {
-		if told[want] == 0 {
-			t.Errorf("the checker was never told of %q: it has seen %v", want, told)
-		}
+		require.That(t, told[want] != 0, "the checker was never told of %q: it has seen %v", want, told)
 	}
 }
 
@@ -60,9 +54,7 @@ func (c *checker) knows(t *testing.T, e sim.Event) bool {
 	}
 	switch e.Name {
 	case "gone":
-		if !x.gone {
-			t.Error("text is gone, which the checker does not know")
-		}
+		require.That(t, x.gone, "text is gone, which the checker does not know")
 		return true
 	case "optimized", "unoptimized":
 		seen := false
@@ -114,9 +106,7 @@ func TestHandlersAreProbed(t *testing.T) {
 			})
 		})
 		counts := !strings.HasSuffix(variant, "2005")
-		if (missed["first"] != 0) != counts || (missed["last"] != 0) != counts {
-			t.Errorf("%s: hits missed by instruction of the handler: %v", variant, missed)
-		}
+		require.That(t, (missed["first"] != 0) == counts && (missed["last"] != 0) == counts, "%s: hits missed by instruction of the handler: %v", variant, missed)
 	}
 }
 
@@ -130,9 +120,7 @@ func TestQueuedIsAskedFor(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"register", "unregister", "enable", "disable"} {
-		if !slices.Contains(after, want) {
-			t.Errorf("nothing is done by %q while a probe is queued, only %q", want, after)
-		}
+		require.That(t, slices.Contains(after, want), "nothing is done by %q while a probe is queued, only %q", want, after)
 	}
 }
 
@@ -144,12 +132,8 @@ func TestRefusalEndsNothing(t *testing.T) {
 	s.Script = append([]Action{twice}, s.Script...)
 	l := require.Must(newLab(s, &s.Variants[0], kprobes.MutantNoWait))(t)
 	out, err := l.run(newRandom(1), 0, 3)
-	if err != nil || len(out) != 3 {
-		t.Fatalf("%d schedules, %v", len(out), err)
-	}
+	require.Need(t, err == nil && len(out) == 3, "%d schedules, %v", len(out), err)
 	for _, o := range out {
-		if o.Violation != nil && o.Violation.Kind == Died {
-			t.Errorf("schedule %d: %s", o.N, o.Violation)
-		}
+		require.That(t, o.Violation == nil || o.Violation.Kind != Died, "schedule %d: %s", o.N, o.Violation)
 	}
 }

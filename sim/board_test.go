@@ -11,6 +11,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/image/imagetest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -132,9 +133,7 @@ func newPuppets(t *testing.T, log *[]string, code ...[]func(*puppet) bool) (*Mac
 		e.Symbols = append(e.Symbols, imagetest.Symbol{Name: s, Addr: imagetest.Base + 0x300 + 0x10*uint64(i), Section: ".data"})
 	}
 	im, err := image.Load("puppets.elf", e.Build())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	isa := &cpus.ISA{
 		Name: "puppet", Bits: 64, Machine: e.Machine, Order: binary.LittleEndian,
 		Events: []string{cpus.EventIPI, cpus.EventTransfer, cpus.EventUpgrade},
@@ -197,13 +196,9 @@ func TestAnotherBoard(t *testing.T) {
 			store(start, 1), setTimer(500), await, store(stop, 1), store(send, 1),
 		},
 		[]func(*puppet) bool{take, setTimer(2000), store(send, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = m.Run()
-	if err == nil || !strings.Contains(err.Error(), "cpu 0: halted") || !strings.Contains(err.Error(), "cpu 1: not started") {
-		t.Errorf("the end: %v", err)
-	}
+	require.That(t, err != nil && strings.Contains(err.Error(), "cpu 0: halted") && strings.Contains(err.Error(), "cpu 1: not started"), "the end: %v", err)
 	want := []string{
 		"0: cpu 1 is reset", "0: cpu 0 begins as 0", "1000: cpu 0 hears its timer", "1001: cpu 1 begins as 1",
 		"1303: cpu 1 is called by cpu 0", "1605: cpu 0 is called by cpu 1", "1606: cpu 1 is reset",
@@ -218,19 +213,11 @@ func TestAnotherBoard(t *testing.T) {
 func TestHaltedWithTheLineUp(t *testing.T) {
 	var log []string
 	alone, err := newPuppets(t, &log, []func(*puppet) bool{store(send, 0), deaf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := alone.Run(); err == nil || !strings.Contains(err.Error(), "cpu 0 halted with interrupts disabled") {
-		t.Errorf("alone: %v", err)
-	}
+	require.NoError(t, err)
+	require.Error(t, alone.Run(), "cpu 0 halted with interrupts disabled", "alone")
 	both, err := newPuppets(t, &log, []func(*puppet) bool{store(send, 0), deaf}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := both.Run(); err == nil || !strings.Contains(err.Error(), "interrupts disabled and a call of cpu 0 pending") {
-		t.Errorf("one of two: %v", err)
-	}
+	require.NoError(t, err)
+	require.Error(t, both.Run(), "interrupts disabled and a call of cpu 0 pending", "one of two")
 }
 
 // TestPerCPURange takes per-CPU data of up to a MiB, from its first byte on.
@@ -241,9 +228,7 @@ func TestPerCPURange(t *testing.T) {
 			e.Symbols = append(e.Symbols, imagetest.Symbol{Name: name, Addr: imagetest.Base + uint64(at), Section: ".data"})
 		}
 		im, err := image.Load("sized.elf", e.Build())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if at, err := (&Machine{image: im}).perCPU(); at != 0 || (err == nil) != want {
 			t.Errorf("%d bytes: %#x, %v", size, at, err)
 		}

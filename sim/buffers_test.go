@@ -1,10 +1,10 @@
 package sim
 
 import (
-	"strings"
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -15,9 +15,7 @@ func TestBuffersAreForSearches(t *testing.T) {
 		{ISA: &cpus.ISA{StoresWait: true}, Buffers: &Buffers{}},
 		{ISA: &cpus.ISA{Name: "none"}, Buffers: &Buffers{}, Policy: any},
 	} {
-		if err := (&Machine{cfg: cfg}).bufferStores(); err == nil || !strings.Contains(err.Error(), "wait in no buffers") {
-			t.Errorf("%+v: %v", cfg.ISA, err)
-		}
+		require.Error(t, (&Machine{cfg: cfg}).bufferStores(), "wait in no buffers", "%+v", cfg.ISA)
 	}
 }
 
@@ -31,9 +29,7 @@ func TestStoresGoUnderThoseThatAreSeen(t *testing.T) {
 	}
 	want := func(v byte) {
 		t.Helper()
-		if got := mem.Bytes(0, 1)[0]; got != v {
-			t.Errorf("memory has %d, want %d", got, v)
-		}
+		require.Equal(t, mem.Bytes(0, 1)[0], v, "memory has")
 	}
 	m.showStores(1)
 	m.buffers[1].Store(0, 2, 1)

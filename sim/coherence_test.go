@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/boards/pc/pctest"
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -29,21 +30,13 @@ func TestSharedCounterCosts(t *testing.T) {
 	plain, pc := counting(t, 4, "boot_plain", "count_plain")
 	locked, lc := counting(t, 4, "boot_locked", "count_locked")
 	t.Logf("cycles a round: own %.1f, shared %.1f, shared and locked %.1f", own, plain, locked)
-	if plain < 20*own || locked < 20*own {
-		t.Errorf("a shared counter takes %.1f cycles, locked %.1f, its own %.1f", plain, locked, own)
-	}
+	require.That(t, !(plain < 20*own) && !(locked < 20*own), "a shared counter takes %.1f cycles, locked %.1f, its own %.1f", plain, locked, own)
 	if each := float64(pctest.Transfer.Cycles()); locked < 3*each || locked > 5*each {
 		t.Errorf("a locked addition takes %.1f cycles: all four CPUs wait for the line, which moves in %.0f", locked, each)
 	}
-	if oc.Transfers > 100 || oc.Upgrades > 100 {
-		t.Errorf("%d transfers and %d upgrades for counters of their own", oc.Transfers, oc.Upgrades)
-	}
-	if pc.Transfers < 20 || pc.Upgrades < 20 {
-		t.Errorf("%d transfers and %d upgrades for a shared counter", pc.Transfers, pc.Upgrades)
-	}
-	if lc.Upgrades > lc.Transfers/4 {
-		t.Errorf("%d transfers and %d upgrades for locked additions, which take the line at once", lc.Transfers, lc.Upgrades)
-	}
+	require.That(t, oc.Transfers <= 100 && oc.Upgrades <= 100, "%d transfers and %d upgrades for counters of their own", oc.Transfers, oc.Upgrades)
+	require.That(t, pc.Transfers >= 20 && pc.Upgrades >= 20, "%d transfers and %d upgrades for a shared counter", pc.Transfers, pc.Upgrades)
+	require.That(t, lc.Upgrades <= lc.Transfers/4, "%d transfers and %d upgrades for locked additions, which take the line at once", lc.Transfers, lc.Upgrades)
 }
 
 // TestParkedNeighboursCostNothing holds that a CPU which is alone takes the same time whether others
@@ -72,9 +65,7 @@ func TestCodeOfOthers(t *testing.T) {
 		w := pctest.New(t, 2, "boot_patch", "run_patched", func(c *sim.Config) { c.Policy = p })
 		w.Set(t, "arg2", 200)
 		w.MustRun(t)
-		if !slices.Equal(w.Reports, []uint64{199}) {
-			t.Errorf("%T: reported %d", p, w.Reports)
-		}
+		require.That(t, slices.Equal(w.Reports, []uint64{199}), "%T: reported %d", p, w.Reports)
 		if c := w.CPU(1).Counters(); c.L1IMisses < 199 || c.Transfers < 199 {
 			t.Errorf("%T: cpu 1 fetched its line %d times, %d from another", p, c.L1IMisses, c.Transfers)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // TestQueueOrder compares the queue with a sorted list over a long random history.
@@ -35,17 +36,13 @@ func TestQueueOrder(t *testing.T) {
 		case 2:
 			if len(want) > 0 {
 				i := random(len(want))
-				if !q.Cancel(want[i].id) || q.Cancel(want[i].id) {
-					t.Fatal("an event is cancelled not once")
-				}
+				require.Need(t, q.Cancel(want[i].id) && !q.Cancel(want[i].id), "an event is cancelled not once")
 				want = slices.Delete(want, i, i+1)
 			}
 		case 3:
 			next, more := q.Next()
 			at, f, ok := q.Pop()
-			if ok != (len(want) > 0) || more != ok || next != at {
-				t.Fatalf("Pop = %d, %v after Next = %d, %v with %d events", at, ok, next, more, len(want))
-			}
+			require.Need(t, ok == (len(want) > 0) && more == ok && next == at, "Pop = %d, %v after Next = %d, %v with %d events", at, ok, next, more, len(want))
 			if ok {
 				if f(); at != want[0].at || got != want[0].id {
 					t.Fatalf("event %d at %d, want %v", got, at, want[0])
@@ -53,11 +50,7 @@ func TestQueueOrder(t *testing.T) {
 				want = want[1:]
 			}
 		}
-		if q.Len() != len(want) {
-			t.Fatalf("%d events, want %d", q.Len(), len(want))
-		}
+		require.Need(t, q.Len() == len(want), "%d events, want %d", q.Len(), len(want))
 	}
-	if q.Cancel(0) {
-		t.Error("event 0 exists")
-	}
+	require.That(t, !q.Cancel(0), "event 0 exists")
 }

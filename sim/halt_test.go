@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/boards/pc/pctest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -30,12 +31,8 @@ func TestHaltEndsALoop(t *testing.T) {
 		})
 		err := w.Run()
 		var halted *sim.HaltedError
-		if !errors.As(err, &halted) || !errors.Is(err, reason) || !strings.Contains(halted.Where, "runs, pc 0xffffffff80") || !strings.Contains(halted.Where, "<") {
-			t.Errorf("%d CPUs: %v", cpus, err)
-		}
-		if asked != most+1 {
-			t.Errorf("%d CPUs: it was asked %d times", cpus, asked)
-		}
+		require.That(t, errors.As(err, &halted) && errors.Is(err, reason) && strings.Contains(halted.Where, "runs, pc 0xffffffff80") && strings.Contains(halted.Where, "<"), "%d CPUs: %v", cpus, err)
+		require.That(t, asked == most+1, "%d CPUs: it was asked %d times", cpus, asked)
 	}
 }
 
@@ -52,11 +49,7 @@ func TestTurnsChangeNothing(t *testing.T) {
 	whole := run(clock.FromCycles(1 << 30))
 	for _, longest := range []clock.Ticks{1, 61, clock.FromCycles(97)} {
 		cut := run(longest)
-		if *whole.CPU(0).Counters() != *cut.CPU(0).Counters() {
-			t.Errorf("turns of %d ticks: the counters differ", longest)
-		}
-		if !slices.Equal(whole.Events, cut.Events) || !slices.Equal(whole.Reports, cut.Reports) {
-			t.Errorf("turns of %d ticks: other events, or reports %v, want %v", longest, cut.Reports, whole.Reports)
-		}
+		require.That(t, *whole.CPU(0).Counters() == *cut.CPU(0).Counters(), "turns of %d ticks: the counters differ", longest)
+		require.That(t, slices.Equal(whole.Events, cut.Events) && slices.Equal(whole.Reports, cut.Reports), "turns of %d ticks: other events, or reports %v, want %v", longest, cut.Reports, whole.Reports)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -60,7 +61,5 @@ func TestHeapFindsTheLowestPlace(t *testing.T) {
 			}
 		}
 	}
-	if !full {
-		t.Error("the heap was never full")
-	}
+	require.That(t, full, "the heap was never full")
 }

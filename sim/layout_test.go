@@ -4,15 +4,14 @@ import (
 	"testing"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
 // A machine without replicates has the first replicate of seed 0; every other one differs from it
 // and from its neighbours in each part.
 func TestDrawLayout(t *testing.T) {
-	if l := DrawLayout(0, 0); l != (Layout{}) {
-		t.Errorf("replicate 0 of seed 0 is %+v", l)
-	}
+	require.Equal(t, DrawLayout(0, 0), (Layout{}), "replicate 0 of seed 0")
 	stacks, heaps, slots, detours, phases := map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}, map[uint16]bool{}
 	keys := map[any]bool{}
 	for seed := range uint64(2) {
@@ -46,9 +45,7 @@ func TestDrawnHeap(t *testing.T) {
 		l := DrawLayout(0, i)
 		m := &Machine{mem: mmu.NewMemory(1 << 21), heap: newHeap(lo, hi, base, l)}
 		first, err := m.Alloc(64, 64)
-		if err != nil || (first-base)%pageBytes != l.Heap {
-			t.Errorf("replicate %d: the first object is at %#x, %v; want offset %#x", i, first, err, l.Heap)
-		}
+		require.That(t, err == nil && (first-base)%pageBytes == l.Heap, "replicate %d: the first object is at %#x, %v; want offset %#x", i, first, err, l.Heap)
 		if second, _ := m.Alloc(64, 64); second != first+64 && i == 0 {
 			t.Errorf("the second object is at %#x behind one at %#x", second, first)
 		}
@@ -67,9 +64,7 @@ func TestDrawnHeap(t *testing.T) {
 		if want := (hi-lo)/pageBytes - 2; n < want || n > want+1 {
 			t.Errorf("replicate %d: %d pages beside two small objects, want %d or one more", i, n, want)
 		}
-		if !seen[base+lo] && i > 0 && first != base+lo {
-			t.Errorf("replicate %d: the first page was not handed out", i)
-		}
+		require.That(t, seen[base+lo] || i <= 0 || first == base+lo, "replicate %d: the first page was not handed out", i)
 	}
 	a := newHeap(lo, hi, base, Layout{})
 	if from, to := a.page(), a.page(); from != lo || to != lo || a.begin() != lo {

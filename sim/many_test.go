@@ -9,6 +9,7 @@ import (
 	"kprobesim/boards/pc/pctest"
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -21,22 +22,16 @@ func TestTwoRunsAreTheSame(t *testing.T) {
 		runs[i].MustRun(t)
 	}
 	for i := range 8 {
-		if *runs[0].CPU(i).Counters() != *runs[1].CPU(i).Counters() {
-			t.Errorf("cpu %d: the counters of two runs differ", i)
-		}
+		require.That(t, *runs[0].CPU(i).Counters() == *runs[1].CPU(i).Counters(), "cpu %d: the counters of two runs differ", i)
 	}
-	if !slices.Equal(runs[0].Events, runs[1].Events) {
-		t.Error("the events of two runs differ")
-	}
+	require.That(t, slices.Equal(runs[0].Events, runs[1].Events), "the events of two runs differ")
 }
 
 // TestNativeCallMoves lets the guest function of a native call return on another CPU.
 func TestNativeCallMoves(t *testing.T) {
 	w := pctest.New(t, 2, "boot_away", "take_over")
 	w.MustRun(t)
-	if !slices.Equal(w.Reports, []uint64{7701}) || !slices.Equal(w.From, []int{1}) {
-		t.Errorf("reported %d on cpus %d, want 77, from cpu 0 to cpu 1, on cpu 1", w.Reports, w.From)
-	}
+	require.That(t, slices.Equal(w.Reports, []uint64{7701}) && slices.Equal(w.From, []int{1}), "reported %d on cpus %d, want 77, from cpu 0 to cpu 1, on cpu 1", w.Reports, w.From)
 }
 
 // TestBall measures a handshake through memory: it must take the time of its parts, an upgrade by the
@@ -51,19 +46,13 @@ func TestBall(t *testing.T) {
 			w.SetLookahead(1)
 		}
 		w.MustRun(t)
-		if !slices.Equal(w.Reports, []uint64{1000}) {
-			t.Fatalf("reported %d", w.Reports)
-		}
+		require.Need(t, slices.Equal(w.Reports, []uint64{1000}), "reported %d", w.Reports)
 		each[i] = float64(w.CPU(0).Now().Cycles()) / 1000
 	}
 	t.Logf("a throw and its return take %.1f cycles, %.1f when CPUs switch at every turn", each[0], each[1])
-	if each[0] > 1.01*each[1] || each[0] < 0.99*each[1] {
-		t.Errorf("a throw and its return take %.1f cycles, %.1f when CPUs switch at every turn", each[0], each[1])
-	}
+	require.That(t, !(each[0] > 1.01*each[1]) && !(each[0] < 0.99*each[1]), "a throw and its return take %.1f cycles, %.1f when CPUs switch at every turn", each[0], each[1])
 	lines := float64((2*pctest.Transfer + 2*pctest.Upgrade).Cycles())
-	if each[0] < lines || each[0] > 1.1*lines {
-		t.Errorf("a throw and its return take %.1f cycles, two upgrades and two transfers take %.0f", each[0], lines)
-	}
+	require.That(t, !(each[0] < lines) && !(each[0] > 1.1*lines), "a throw and its return take %.1f cycles, two upgrades and two transfers take %.0f", each[0], lines)
 }
 
 func TestReportsOfSleepAndBudget(t *testing.T) {
@@ -96,9 +85,7 @@ func TestReportsOfSleepAndBudget(t *testing.T) {
 func TestNumberOfCPUs(t *testing.T) {
 	for _, n := range []int{-1, 257, 1000} {
 		_, err := sim.New(sim.Config{CPUs: n, RAM: 32 << 20})
-		if err == nil || !strings.Contains(err.Error(), "1 to 256 are modelled") {
-			t.Errorf("%d CPUs: %v", n, err)
-		}
+		require.Error(t, err, "1 to 256 are modelled", "%d CPUs", n)
 	}
 }
 
@@ -107,9 +94,7 @@ func TestLimits(t *testing.T) {
 	behind := int64(4<<30 + 1) // a byte on hosts of 32 bits, which is not enough either
 	for ram, ok := range map[int]bool{16<<20 - 1: false, 16 << 20: true, int(behind): false} {
 		_, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.RAM = ram }))
-		if ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "16 MiB to 4 GiB are modelled") {
-			t.Errorf("%d bytes of memory: %v", ram, err)
-		}
+		require.That(t, ok == (err == nil) && (err == nil || strings.Contains(err.Error(), "16 MiB to 4 GiB are modelled")), "%d bytes of memory: %v", ram, err)
 	}
 	if _, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.Board = nil })); err == nil ||
 		!strings.Contains(err.Error(), "needs a board") {
@@ -117,9 +102,7 @@ func TestLimits(t *testing.T) {
 	}
 	w := pctest.New(t, 1, "boot_busy", "ready")
 	at, err := w.Alloc(16, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, n := range []int{-1, 32<<20 + 1} {
 		if b, err := w.ReadBytes(at, n); err == nil || !strings.Contains(err.Error(), "more than the machine has") {
 			t.Errorf("%d bytes: %d, %v", n, len(b), err)
@@ -159,9 +142,7 @@ func TestPolicy(t *testing.T) {
 			}
 			logs[i] = p.turns
 		}
-		if !slices.Equal(logs[0], logs[1]) {
-			t.Errorf("%d steps: two runs differ", steps)
-		}
+		require.That(t, slices.Equal(logs[0], logs[1]), "%d steps: two runs differ", steps)
 	}
 }
 
@@ -173,9 +154,7 @@ func (p badPolicy) Next(*sim.Machine, []int) (cpu, steps int) { return p.cpu, p.
 func TestPolicyIsChecked(t *testing.T) {
 	for _, p := range []badPolicy{{1, 1}, {-1, 1}, {9, 1}, {0, 0}, {0, -5}} {
 		w := pctest.New(t, 2, "boot_count", "ready", func(c *sim.Config) { c.Policy = p })
-		if err := w.Run(); err == nil || !strings.Contains(err.Error(), "the policy chose") {
-			t.Errorf("%+v: %v", p, err)
-		}
+		require.Error(t, w.Run(), "the policy chose", "%+v", p)
 	}
 }
 

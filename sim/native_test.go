@@ -66,9 +66,7 @@ func TestRelease(t *testing.T) {
 	idle := m.coroutine()
 	m.resting = append(m.resting, idle)
 	m.release()
-	if !slices.Equal(ended, []uint64{2, 3, 4, 7, 8, 9}) || len(m.pending) > 0 || len(m.resting) > 0 {
-		t.Errorf("ended are %v; %d wait, %d rest", ended, len(m.pending), len(m.resting))
-	}
+	require.That(t, slices.Equal(ended, []uint64{2, 3, 4, 7, 8, 9}) && len(m.pending) <= 0 && len(m.resting) <= 0, "ended are %v; %d wait, %d rest", ended, len(m.pending), len(m.resting))
 	if _, more := idle.next(); more {
 		t.Error("a coroutine without a call goes on")
 	}
@@ -100,9 +98,7 @@ func TestYield(t *testing.T) {
 	}
 	run(0, 9)
 	m.release()
-	if len(m.rested) > 0 || seen[len(seen)-1] != 9 {
-		t.Errorf("a call that has yielded goes on when the machine ends: %v", seen)
-	}
+	require.That(t, len(m.rested) <= 0 && seen[len(seen)-1] == 9, "a call that has yielded goes on when the machine ends: %v", seen)
 }
 
 // policy is one by a function.

@@ -16,6 +16,7 @@ import (
 	"kprobesim/image/imagetest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // profiled returns a profile of a number of runs of steps.
@@ -33,25 +34,17 @@ func profiled(t testing.TB, im *image.Image, runs int) *Profile {
 func written(t *testing.T, p *Profile) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Write(&b))
 	return b.Bytes()
 }
 
 func TestProfile(t *testing.T) {
 	p := profiled(t, loadGood(t), 3)
 	b := written(t, p)
-	if !bytes.Equal(b, written(t, profiled(t, loadGood(t), 3))) {
-		t.Error("equal profiles give different bytes")
-	}
+	require.That(t, bytes.Equal(b, written(t, profiled(t, loadGood(t), 3))), "equal profiles give different bytes")
 	got, err := profile.ParseData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.TimeNanos != 0 || got.DurationNanos != 0 {
-		t.Error("the profile carries host time")
-	}
+	require.NoError(t, err)
+	require.That(t, got.TimeNanos == 0 && got.DurationNanos == 0, "the profile carries host time")
 	var cycles, count int64
 	byFunc := map[string]int64{}
 	for _, s := range got.Sample {
@@ -63,16 +56,12 @@ func TestProfile(t *testing.T) {
 	for _, s := range steps() {
 		ticks += s.End - s.Start
 	}
-	if count != 3*8 || cycles != (3*ticks).Cycles() {
-		t.Errorf("%d instructions, %d cycles; want %d, %d", count, cycles, 3*8, (3 * ticks).Cycles())
-	}
+	require.That(t, count == 3*8 && cycles == (3*ticks).Cycles(), "%d instructions, %d cycles; want %d, %d", count, cycles, 3*8, (3 * ticks).Cycles())
 	for name, want := range map[string]int64{
 		"outer/kernel": 9, "inner/kernel": 3, "[.workload]/workload": 3, "[.phase.entry]/entry": 3,
 		"[.slots]/step": 3, "[0xffffffff80104000]/step": 3,
 	} {
-		if byFunc[name] != want {
-			t.Errorf("%s: %d instructions, want %d (have %v)", name, byFunc[name], want, byFunc)
-		}
+		require.That(t, byFunc[name] == want, "%s: %d instructions, want %d (have %v)", name, byFunc[name], want, byFunc)
 	}
 	p.Reset()
 	if got, err := profile.ParseData(written(t, p)); err != nil || len(got.Sample) != 0 {
@@ -84,9 +73,7 @@ func TestProfile(t *testing.T) {
 func byPhase(t *testing.T, p *Profile) map[string][2]int64 {
 	t.Helper()
 	got, err := profile.ParseData(written(t, p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sum := map[string][2]int64{}
 	for _, s := range got.Sample {
 		total := sum[s.Label["phase"][0]]
@@ -104,13 +91,9 @@ func TestProfileByPhase(t *testing.T) {
 	cycles := int64(0)
 	for phase, total := range byPhase(t, profiled(t, loadGood(t), 1)) {
 		cycles += total[1]
-		if want[phase] != total[0] {
-			t.Errorf("phase %s: %d instructions, want %d", phase, total[0], want[phase])
-		}
+		require.That(t, want[phase] == total[0], "phase %s: %d instructions, want %d", phase, total[0], want[phase])
 	}
-	if cycles != sum.Cycles() {
-		t.Errorf("phases have %d cycles, want %d", cycles, sum.Cycles())
-	}
+	require.That(t, cycles == sum.Cycles(), "phases have %d cycles, want %d", cycles, sum.Cycles())
 }
 
 // TestProfileFar checks images whose code is spread wide.
@@ -119,9 +102,7 @@ func TestProfileFar(t *testing.T) {
 	e.Sections = append(e.Sections,
 		imagetest.Section{Name: ".far", Addr: 0x1000, Size: 0x10, Flags: e.Sections[0].Flags})
 	far, err := image.Load("good.elf", e.Build())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if a, b := byPhase(t, profiled(t, far, 2)), byPhase(t, profiled(t, loadGood(t), 2)); !maps.Equal(a, b) {
 		t.Errorf("sparse %v, dense %v", a, b)
 	}
@@ -148,9 +129,7 @@ func TestProfileStacks(t *testing.T) {
 		p.Step(s)
 	}
 	got, err := profile.ParseData(written(t, p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stacks := map[string]int64{}
 	for _, s := range got.Sample {
 		var names []string
@@ -160,18 +139,14 @@ func TestProfileStacks(t *testing.T) {
 		stacks[strings.Join(names, "<")] += s.Value[0]
 	}
 	want := map[string]int64{"outer": 3, "inner<outer": 4, "[.phase.entry]<inner<outer": 2, "[.slots]<inner<outer": 1}
-	if !maps.Equal(stacks, want) {
-		t.Errorf("stacks %v, want %v", stacks, want)
-	}
+	require.That(t, maps.Equal(stacks, want), "stacks %v, want %v", stacks, want)
 }
 
 // symbolAt is the address of a symbol.
 func symbolAt(t *testing.T, im *image.Image, name string) uint64 {
 	t.Helper()
 	s, ok := im.Symbol(name)
-	if !ok {
-		t.Fatalf("no symbol %s", name)
-	}
+	require.Need(t, ok, "no symbol %s", name)
 	return s.Addr
 }
 
@@ -193,35 +168,25 @@ func TestProfileMapping(t *testing.T) {
 			t.Errorf("%#x: mapping %v", l.Address, l.Mapping)
 		}
 	}
-	if inside[true] == 0 || inside[false] == 0 {
-		t.Errorf("addresses inside and outside: %v", inside)
-	}
+	require.That(t, inside[true] != 0 && inside[false] != 0, "addresses inside and outside: %v", inside)
 }
 
 func TestProfileOpensWithPprof(t *testing.T) {
 	goTool := hosttools.Need(t, "go", "golang", "opening a profile with go tool pprof")
 	name := filepath.Join(t.TempDir(), "profile.pb.gz")
-	if err := os.WriteFile(name, written(t, profiled(t, loadGood(t), 100)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, written(t, profiled(t, loadGood(t), 100)), 0o644))
 	cmd := exec.Command(goTool, "tool", "pprof", "-top", "-nodecount=3", name)
 	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("go tool pprof: %v\n%s", err, out)
-	}
+	require.Need(t, err == nil, "go tool pprof: %v\n%s", err, out)
 	for _, want := range []string{"Type: cycles", "[.phase.entry]", "inner"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("go tool pprof does not print %q:\n%s", want, out)
-		}
+		require.That(t, strings.Contains(string(out), want), "go tool pprof does not print %q:\n%s", want, out)
 	}
 }
 
 func BenchmarkProfileStep(b *testing.B) {
 	im, err := image.Load("good.elf", imagetest.Kernel().Build())
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	p := NewProfile(im)
 	s := &cpus.Step{PC: imagetest.Base + 0x20, End: 60}
 	b.ReportAllocs()

@@ -6,6 +6,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // alternate gives steps one phase and the other in turn.
@@ -26,21 +27,13 @@ func TestTally(t *testing.T) {
 		phase := s.Phase
 		o.Step(s)
 		want += s.End - s.Start
-		if s.Phase != phase {
-			t.Fatal("the observer changed a step")
-		}
+		require.Need(t, s.Phase == phase, "the observer changed a step")
 	}
-	if got := tally.Time[image.PhaseEvent] + tally.Time[image.PhaseRethook]; got != want || len(tally.Time) != 2 {
-		t.Errorf("%v, want a sum of %d", tally.Time, want)
-	}
+	require.That(t, (tally.Time[image.PhaseEvent]+tally.Time[image.PhaseRethook]) == want && len(tally.Time) == 2, "%v, want a sum of %d", tally.Time, want)
 	by := byPhase(t, profile)
-	if len(by) != 2 || by["event"][0] != int64(tally.Count[image.PhaseEvent]) || by["rethook"][0] != int64(tally.Count[image.PhaseRethook]) {
-		t.Errorf("the profile has %v, the tally %v", by, tally.Count)
-	}
+	require.That(t, len(by) == 2 && by["event"][0] == int64(tally.Count[image.PhaseEvent]) && by["rethook"][0] == int64(tally.Count[image.PhaseRethook]), "the profile has %v, the tally %v", by, tally.Count)
 	late := NewTally(OfSteps{})
 	late.Step(&cpus.Step{End: 10 * clock.PerCycle, Stalls: cpus.Stalls{Exception: 8 * clock.PerCycle}, Exception: "trap"})
 	late.Step(&cpus.Step{Start: 10 * clock.PerCycle, End: 11 * clock.PerCycle, Phase: uint8(image.PhaseEntry)})
-	if late.Time[image.PhaseKernel] != 2*clock.PerCycle || late.Time[image.PhaseEntry] != 9*clock.PerCycle {
-		t.Errorf("an exception: %v", late.Time)
-	}
+	require.That(t, late.Time[image.PhaseKernel] == 2*clock.PerCycle && late.Time[image.PhaseEntry] == 9*clock.PerCycle, "an exception: %v", late.Time)
 }

@@ -14,6 +14,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/image/imagetest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -23,14 +24,10 @@ func checkGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	name = "testdata/" + name
 	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(name, got, 0o644))
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if string(got) != string(want) {
 		if err := os.WriteFile(name+".got", got, 0o644); err != nil {
 			t.Error(err)
@@ -56,9 +53,7 @@ func traceISA() *cpus.ISA {
 func loadGood(t *testing.T) *image.Image {
 	t.Helper()
 	im, err := image.Load("good.elf", imagetest.Kernel().Build())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return im
 }
 
@@ -91,9 +86,7 @@ func TestTracer(t *testing.T) {
 	for _, s := range steps() {
 		tr.Step(s)
 	}
-	if err := tr.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tr.Close())
 	checkGolden(t, "trace.golden", []byte(out.String()))
 }
 
@@ -107,9 +100,7 @@ func TestTracerLevels(t *testing.T) {
 	}{{0, false}, {1, true}, {1, true}, {0, false}, {1, false}, {1, true}} {
 		tr.Step(&cpus.Step{CPU: s.cpu, PC: imagetest.Base + 0x20, Code: []byte("\x55"), User: s.user})
 	}
-	if err := tr.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tr.Close())
 	var got []string
 	for line := range strings.Lines(out.String()) {
 		if strings.Contains(line, " mode") {
@@ -117,9 +108,7 @@ func TestTracerLevels(t *testing.T) {
 		}
 	}
 	want := []string{"# cpu 1 is in user mode", "# cpu 1 is in kernel mode", "# cpu 1 is in user mode"}
-	if !slices.Equal(got, want) {
-		t.Errorf("says %q, want %q", got, want)
-	}
+	require.That(t, slices.Equal(got, want), "says %q, want %q", got, want)
 }
 
 type fullDisk struct{}
@@ -133,9 +122,7 @@ func TestTracerWriteError(t *testing.T) {
 			tr.Step(s)
 		}
 	}
-	if err := tr.Close(); err == nil || !strings.Contains(err.Error(), "disk full") {
-		t.Errorf("error %v", err)
-	}
+	require.Error(t, tr.Close(), "disk full", "")
 }
 
 func TestTracerEmpty(t *testing.T) {
@@ -151,9 +138,7 @@ func TestFormatCycles(t *testing.T) {
 		3: "0.05", 57: "0.95", 36: "0.6", 10: "1/6", 12: "0.2", 100: "1+2/3", -75: "-1.25",
 		6000000000: "100000000",
 	} {
-		if got := formatCycles(ticks); got != want {
-			t.Errorf("%d ticks are written %q, want %q", ticks, got, want)
-		}
+		require.Equal(t, formatCycles(ticks), want, "%d ticks are written", ticks)
 	}
 }
 

@@ -1,6 +1,10 @@
 package smp
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // TestFileCalls has a user task make calls on files, and holds what they return against the numbers of errors of Linux.
 func TestFileCalls(t *testing.T) {
@@ -40,16 +44,10 @@ func TestFileCalls(t *testing.T) {
 			for f, v := range map[int]uint64{0: x.op, 1: x.fd, 2: x.buf, 3: x.n} {
 				b.do(b.m.Store(call+uint64(8*f), 8, v))
 			}
-			if got := b.exit(b.user(onCPU(0, "user_calls_file", call))); got != x.want {
-				t.Errorf("call %d returns %d, want %d", i, got, x.want)
-			}
+			require.Equal(t, b.exit(b.user(onCPU(0, "user_calls_file", call))), x.want, "call %d returns", i)
 		}
-		if got := b.exit(b.user(onCPU(0, "user_calls_file", kernel))); got != -14 {
-			t.Errorf("a call whose arguments are the kernel's returns %d", got)
-		}
-		if wrote != "ab" {
-			t.Errorf("%q was written", wrote)
-		}
+		require.Equal(t, b.exit(b.user(onCPU(0, "user_calls_file", kernel))), -14, "a call whose arguments are the kernel's returns")
+		require.That(t, wrote == "ab", "%q was written", wrote)
 	})
 }
 

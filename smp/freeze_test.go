@@ -1,6 +1,10 @@
 package smp
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // TestFrozenTasksAreAtKnownPoints: a task that was preempted in the middle of a loop is not frozen there, and all go on
 // afterwards. While tasks are held no other than the freezer and the stoppers run.
@@ -8,13 +12,9 @@ func TestFrozenTasksAreAtKnownPoints(t *testing.T) {
 	b := run(t, preempt, Options{CPUs: 2, Tick: true}, func(b *board) {
 		p := b.preempt()
 		b.do(b.k.FreezeTasks(b, true))
-		if p.state != "begun" {
-			t.Error("the mistake is not made: the preempted task has gone on")
-		}
+		require.That(t, p.state == "begun", "the mistake is not made: the preempted task has gone on")
 		b.do(b.k.FreezeTasks(b, false))
-		if p.state != "done" {
-			t.Error("a preempted task was frozen in the middle of its loop")
-		}
+		require.That(t, p.state == "done", "a preempted task was frozen in the middle of its loop")
 		held := 0
 		b.k.freeze(b, false)
 		b.do(b.k.wait(b, &b.k.freezer.q, func() bool { return len(b.k.freezer.left) == 0 }, b.k.freezer.holders))
@@ -24,9 +24,7 @@ func TestFrozenTasksAreAtKnownPoints(t *testing.T) {
 		switches := len(b.events)
 		b.do(b.k.Sleep(b, 3))
 		for _, e := range b.events[switches:] {
-			if e.Kind == EventTask && e.Name == "other" {
-				t.Error("a frozen task runs")
-			}
+			require.That(t, e.Kind != EventTask || e.Name != "other", "a frozen task runs")
 		}
 		b.k.thaw(b)
 		p.over = true
@@ -47,13 +45,9 @@ func TestWokenTasksStayFrozen(t *testing.T) {
 		b.do(b.k.Sleep(b, 1))
 		b.k.freeze(b, false)
 		b.do(b.k.Sleep(b, 10))
-		if woken || len(b.k.freezer.left) != 0 {
-			t.Errorf("the sleeper has gone on: %v; %d tasks are not frozen", woken, len(b.k.freezer.left))
-		}
+		require.That(t, !woken && len(b.k.freezer.left) == 0, "the sleeper has gone on: %v; %d tasks are not frozen", woken, len(b.k.freezer.left))
 		b.k.thaw(b)
 		b.do(b.k.Join(b, task))
-		if !woken {
-			t.Error("the sleeper has not gone on")
-		}
+		require.That(t, woken, "the sleeper has not gone on")
 	})
 }

@@ -80,9 +80,7 @@ func run(t *testing.T, name string, opt Options, body func(b *board)) *board {
 func runPolicy(t *testing.T, name string, opt Options, p sim.Policy, body func(b *board)) *board {
 	t.Helper()
 	b, err := tryRun(t, name, opt, p, body)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, b.m.Console())
-	}
+	require.Need(t, err == nil, "%v\n%s", err, b.m.Console())
 	return b
 }
 
@@ -154,9 +152,7 @@ func (b *board) say(format string, args ...any) {
 
 func (b *board) expect(want ...string) {
 	b.t.Helper()
-	if !slices.Equal(b.log, want) {
-		b.t.Errorf("happened\n%q\nwant\n%q", b.log, want)
-	}
+	require.That(b.t, slices.Equal(b.log, want), "happened\n%q\nwant\n%q", b.log, want)
 }
 
 // of lists events of one kind as "cpu name".

@@ -80,9 +80,7 @@ func TestOnline(t *testing.T) {
 				t.Errorf("%d CPUs online of %d", n, cpus)
 			}
 			for i := range cpus {
-				if i != b.CPU() && !b.k.cpus[i].curr.idle {
-					t.Errorf("cpu %d is not idle", i)
-				}
+				require.That(t, i == b.CPU() || b.k.cpus[i].curr.idle, "cpu %d is not idle", i)
 			}
 		})
 	})
@@ -130,9 +128,7 @@ func TestLoopsRunAtTheSameTime(t *testing.T) {
 			begin = b.m.Now()
 			b.join(b.start(cpus, func(c Caller, _ int) { b.call(c, "loop_counted", rounds) }))
 			all := b.m.Now() - begin
-			if all > 2*one {
-				t.Errorf("one loop takes %d cycles, %d of them %d", one.Cycles(), cpus, all.Cycles())
-			}
+			require.That(t, all <= 2*one, "one loop takes %d cycles, %d of them %d", one.Cycles(), cpus, all.Cycles())
 			var sum uint64
 			for i := range cpus {
 				sum += b.percpu(i, "many_counted")
@@ -168,9 +164,7 @@ func TestQueueOfProducersAndConsumers(t *testing.T) {
 					sum += b.call(c, "consume", n)
 				}
 			}))
-			if sum != 2*n*(n+1)/2 {
-				t.Errorf("%d arrived, want %d", sum, n*(n+1))
-			}
+			require.That(t, sum == 2*n*(n+1)/2, "%d arrived, want %d", sum, n*(n+1))
 		})
 	})
 }
@@ -184,9 +178,7 @@ func TestSleepersMove(t *testing.T) {
 			b.join(b.start(cpus+1, func(c Caller, i int) {
 				moved += b.call(c, "loop_sleeping", 10, uint64(1+i%2), uint64(30000+5000*i))
 			}))
-			if moved == 0 {
-				t.Error("no task has moved to another CPU")
-			}
+			require.That(t, moved != 0, "no task has moved to another CPU")
 		})
 	})
 }
@@ -233,12 +225,8 @@ func TestJoinedTasksAreReused(t *testing.T) {
 			}
 			b.join(tasks)
 		}
-		if len(used) > 10 {
-			t.Errorf("%d tasks for five at a time", len(used))
-		}
-		if err := b.k.Join(b, 0x1234); err == nil {
-			t.Error("joined nobody")
-		}
+		require.That(t, len(used) <= 10, "%d tasks for five at a time", len(used))
+		require.That(t, b.k.Join(b, 0x1234) != nil, "joined nobody")
 	})
 }
 

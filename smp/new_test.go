@@ -42,12 +42,8 @@ func holdNewChecksItsOptions(t *testing.T, name string) {
 	for _, tt := range tests {
 		tt.opt.Preempt = tt.opt.Preempt != full
 		k, err := New(newWorld(t), im, tt.opt)
-		if tt.want == "" && (err != nil || k.CPUs() != max(tt.opt.CPUs, 1)) {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
-		}
+		require.That(t, tt.want != "" || err == nil && k.CPUs() == max(tt.opt.CPUs, 1), "%s: %v", tt.name, err)
+		require.That(t, tt.want == "" || err != nil && strings.Contains(err.Error(), tt.want), "%s: error %v, want one with %q", tt.name, err, tt.want)
 	}
 }
 

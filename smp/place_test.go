@@ -1,6 +1,10 @@
 package smp
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // hall is four CPUs, all idle, and a maker of tasks.
 func hall(t *testing.T) (*Kernel, func(last int) *task) {
@@ -29,9 +33,7 @@ func TestPlacement(t *testing.T) {
 	k, newTask := hall(t)
 	want := func(what string, x *task, n int) {
 		t.Helper()
-		if got := k.selectCPU(x); got != n {
-			t.Errorf("%s: placed on cpu %d, want %d", what, got, n)
-		}
+		require.Equal(t, k.selectCPU(x), n, "%s: placed on cpu", what)
 	}
 	x := newTask(2)
 	want("its CPU is idle", x, 2)
@@ -70,13 +72,9 @@ func TestQueueOrder(t *testing.T) {
 		tasks = append(tasks, x)
 	}
 	for i, want := range []int{2, 4, 3, 0, 1, 5} {
-		if k.cpus[1].queue[i] != tasks[want] {
-			t.Errorf("position %d: not the task that came as number %d", i, want)
-		}
+		require.That(t, k.cpus[1].queue[i] == tasks[want], "position %d: not the task that came as number %d", i, want)
 	}
-	if len(k.kicks) != 1 || k.kicks[0] != 1 {
-		t.Errorf("CPUs to reschedule %v, want 1, where more urgent tasks wait", k.kicks)
-	}
+	require.That(t, len(k.kicks) == 1 && k.kicks[0] == 1, "CPUs to reschedule %v, want 1, where more urgent tasks wait", k.kicks)
 }
 
 // An idle CPU takes the first task of the longest queue that may move.
@@ -93,9 +91,7 @@ func TestTakingFromOthers(t *testing.T) {
 	if got := k.choose(&k.cpus[0]); got != want {
 		t.Errorf("took %#x, want %#x", got.addr, want.addr)
 	}
-	if len(k.cpus[2].queue) != 2 || want.queued {
-		t.Error("the task is still in its queue")
-	}
+	require.That(t, len(k.cpus[2].queue) == 2 && !want.queued, "the task is still in its queue")
 	for range 3 {
 		k.choose(&k.cpus[0])
 	}

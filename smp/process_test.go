@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/workloads"
 )
 
@@ -15,9 +16,7 @@ func withSpaces(t *testing.T) (names []string) {
 			names = append(names, im.Name)
 		}
 	}
-	if len(names) == 0 {
-		t.Fatal("no image has address spaces of user tasks")
-	}
+	require.Need(t, len(names) != 0, "no image has address spaces of user tasks")
 	return names
 }
 
@@ -54,9 +53,7 @@ func (b *board) at(name string) uint64 {
 		return fn.Entry
 	}
 	s, ok := b.m.Image().Symbol(name)
-	if !ok {
-		b.t.Fatalf("no symbol %s", name)
-	}
+	require.Need(b.t, ok, "no symbol %s", name)
 	return s.Addr
 }
 
@@ -64,9 +61,7 @@ func (b *board) at(name string) uint64 {
 func (b *board) page(s *Space, at uint64) Mapped {
 	b.t.Helper()
 	m, ok := b.k.Page(s, at)
-	if !ok {
-		b.t.Errorf("nothing is mapped at %#x", at)
-	}
+	require.That(b.t, ok, "nothing is mapped at %#x", at)
 	return m
 }
 
@@ -87,9 +82,7 @@ func TestProcesses(t *testing.T) {
 				t.Errorf("%s: the text has pages %#x and %#x", name, p.Page, q.Page)
 			}
 			p, q := b.page(s1, data), b.page(s2, data)
-			if p.Page == q.Page {
-				t.Errorf("%s: both tasks write the page %#x", name, p.Page)
-			}
+			require.That(t, p.Page != q.Page, "%s: both tasks write the page %#x", name, p.Page)
 			for _, m := range []Mapped{p, q} {
 				v := value(b.m.Load(m.Address+data&0xfff, b.m.Image().Bits/8))(b)
 				if v != 53 {
@@ -118,13 +111,9 @@ func TestPagesGoAndComeBack(t *testing.T) {
 				b.do(b.k.PageOut(b, s, data))
 			}
 			faults := b.k.Faults(s)
-			if got := b.exit(task); got != want {
-				t.Errorf("%s: result %d, want %d", name, got, want)
-			}
+			require.Equal(t, b.exit(task), want, "%s: result", name)
 			v := value(b.m.Load(b.page(s, data).Address+data&0xfff, b.m.Image().Bits/8))(b)
-			if v != 2003 || faults < 6 {
-				t.Errorf("%s: the task counted to %d, with %d pages brought in", name, v, faults)
-			}
+			require.That(t, v == 2003 && faults >= 6, "%s: the task counted to %d, with %d pages brought in", name, v, faults)
 		})
 	}
 }
@@ -140,16 +129,12 @@ func TestTextIsCopied(t *testing.T) {
 			b.exit(writer)
 			b.exit(reader)
 			p, q := b.page(s1, text), b.page(s2, text)
-			if p.Page == q.Page {
-				t.Errorf("%s: both have the page %#x", name, p.Page)
-			}
+			require.That(t, p.Page != q.Page, "%s: both have the page %#x", name, p.Page)
 		})
 		_, err := tryRun(t, name, Options{CPUs: 1}, nil, func(b *board) {
 			b.exit(first(b.process(Process{Thread: onCPU(0, "user_touches", b.at("user_mix")&^7), Program: b.program()})))
 		})
-		if err == nil || !strings.Contains(err.Error(), "touched what it may not") {
-			t.Errorf("%s: a store to text that is not writable: error %v", name, err)
-		}
+		require.Error(t, err, "touched what it may not", "%s: a store to text that is not writable", name)
 	}
 }
 
@@ -167,9 +152,7 @@ func TestSpacesEnd(t *testing.T) {
 			t.Errorf("%d spaces are left", n)
 		}
 		_, _, err := b.k.SpawnProcess(b, Process{Thread: onCPU(0, "user_targets", 1), Program: f})
-		if err == nil || !strings.Contains(err.Error(), "numbers for 255 address spaces") {
-			t.Errorf("error %v", err)
-		}
+		require.Error(t, err, "numbers for 255 address spaces", "")
 	})
 	run(t, plain, Options{CPUs: 1}, func(b *board) {
 		if _, err := b.k.Program(); err == nil || !strings.Contains(err.Error(), "option userprobes") || Spaces(b.m.Image()) {

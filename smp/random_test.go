@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -46,9 +47,7 @@ func holdRandomOperations(t *testing.T, name string, seed uint64) {
 		s.b = b
 		s.run(40)
 	})
-	if s.done != s.begun {
-		t.Errorf("%d of %d operations done", s.done, s.begun)
-	}
+	require.That(t, s.done == s.begun, "%d of %d operations done", s.done, s.begun)
 	b.holdPeriods("sched")
 }
 
@@ -78,9 +77,7 @@ func (s *storm) run(n int) {
 	}
 	b.join(tasks)
 	shared, _ := b.m.Image().Symbol("many_shared")
-	if v, err := b.m.Load(shared.Addr, b.word()); err != nil || v != s.shared {
-		b.t.Errorf("shared counter %d, want %d: %v", v, s.shared, err)
-	}
+	require.Got(b.m.Load(shared.Addr, b.word()))(b.t, s.shared, "shared counter")
 }
 
 // holdTask checks that a task that is switched to runs nowhere else.
@@ -89,13 +86,9 @@ func (s *storm) holdTask(e sim.Event) {
 		return
 	}
 	k := s.b.k
-	if k.mem.Load(e.ID, k.l.onCPU) != 0 {
-		s.b.t.Errorf("cpu %d takes task %s, which is still in the registers of another one", e.CPU, e.Name)
-	}
+	require.That(s.b.t, k.mem.Load(e.ID, k.l.onCPU) == 0, "cpu %d takes task %s, which is still in the registers of another one", e.CPU, e.Name)
 	for i := range k.cpus {
-		if i != e.CPU && k.cpus[i].curr != nil && k.cpus[i].curr.addr == e.ID {
-			s.b.t.Errorf("cpu %d takes task %s, which runs on cpu %d", e.CPU, e.Name, i)
-		}
+		require.That(s.b.t, i == e.CPU || k.cpus[i].curr == nil || k.cpus[i].curr.addr != e.ID, "cpu %d takes task %s, which runs on cpu %d", e.CPU, e.Name, i)
 	}
 }
 
@@ -111,9 +104,7 @@ func (s *storm) thread() uint64 {
 		for _, op := range ops {
 			operations[op](s, c)
 			s.done++
-			if s.stopped {
-				b.t.Error("a task runs while the machine is stopped")
-			}
+			require.That(b.t, !s.stopped, "a task runs while the machine is stopped")
 		}
 		return nil
 	})
@@ -152,9 +143,7 @@ var operations = []func(s *storm, c Caller){
 		s.inside++
 		s.b.do(s.b.k.Sleep(c, 1))
 		s.b.call(c, "loop_counted", 20)
-		if s.inside != 1 {
-			s.b.t.Errorf("%d tasks hold the mutex", s.inside)
-		}
+		require.That(s.b.t, s.inside == 1, "%d tasks hold the mutex", s.inside)
 		s.inside--
 		s.b.k.Unlock(c, &s.mutex)
 	},

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 func TestGracePeriodWaitsForReaders(t *testing.T) {
@@ -27,9 +28,7 @@ func TestGracePeriodWaitsForReaders(t *testing.T) {
 				b.do(b.k.Schedule(b))
 			}
 			b.do(b.k.SynchronizeSched(b))
-			if ended == 0 || b.m.Now() < ended {
-				t.Errorf("the grace period is over at %d, the reader at %d", b.m.Now(), ended)
-			}
+			require.That(t, ended != 0 && b.m.Now() >= ended, "the grace period is over at %d, the reader at %d", b.m.Now(), ended)
 		})
 	})
 }
@@ -51,9 +50,7 @@ func TestGracePeriodEndsWithRescheduling(t *testing.T) {
 				if force == 0 {
 					want = 3
 				}
-				if took < want || took > want+1 {
-					t.Errorf("forced after %d: took %d jiffies", force, took)
-				}
+				require.That(t, took >= want && took <= want+1, "forced after %d: took %d jiffies", force, took)
 				over = true
 				b.join(tasks)
 			})
@@ -71,14 +68,10 @@ func (b *board) holdPeriods(name string) {
 		}
 		switch e.Kind {
 		case EventGraceBegin:
-			if open != 0 {
-				b.t.Errorf("period %d begins in %d", e.ID, open)
-			}
+			require.Equal(b.t, open, 0, "period %d begins in", e.ID)
 			open = e.ID
 		case EventGraceEnd, EventQuiescent:
-			if open != e.ID {
-				b.t.Errorf("%s of %d in %d", e.Kind, e.ID, open)
-			}
+			require.That(b.t, open == e.ID, "%s of %d in %d", e.Kind, e.ID, open)
 			if e.Kind == EventGraceEnd {
 				open = 0
 			}
@@ -108,9 +101,7 @@ func TestGracePeriodsFollowEachOther(t *testing.T) {
 			})
 			b.join(tasks)
 			over = true
-			if len(b.log) != 3 {
-				t.Errorf("returned %q", b.log)
-			}
+			require.That(t, len(b.log) == 3, "returned %q", b.log)
 		})
 		b.holdPeriods("sched")
 	})
@@ -150,13 +141,9 @@ func TestTasksPeriodWaitsForThePreempted(t *testing.T) {
 	b := run(t, preempt, Options{CPUs: 2, Tick: true}, func(b *board) {
 		p := b.preempt()
 		b.do(b.k.SynchronizeSched(b))
-		if p.state != "begun" {
-			t.Error("RCU-sched has waited for a preempted task")
-		}
+		require.That(t, p.state == "begun", "RCU-sched has waited for a preempted task")
 		b.do(b.k.SynchronizeTasks(b))
-		if p.state != "done" {
-			t.Error("the tasks flavour has not waited for a preempted task")
-		}
+		require.That(t, p.state == "done", "the tasks flavour has not waited for a preempted task")
 		p.over = true
 	})
 	b.holdPeriods("tasks")

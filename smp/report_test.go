@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func TestSchedulingWhileAtomic(t *testing.T) {
@@ -24,15 +26,11 @@ func TestSchedulingWhileAtomic(t *testing.T) {
 		}},
 		{"stopped machine", "task migration/0 on cpu 0 calls schedule() with interrupts disabled", func(b *board) {
 			err := b.k.StopMachine(b, func(c Caller) error { return b.k.Sleep(c, 1) })
-			if err == nil {
-				b.t.Error("slept in stop_machine")
-			}
+			require.That(b.t, err != nil, "slept in stop_machine")
 		}},
 	} {
 		_, err := tryRun(t, plain, Options{CPUs: 2}, nil, s.do)
-		if err == nil || !strings.Contains(err.Error(), "scheduling while atomic: task ") || !strings.Contains(err.Error(), s.want) {
-			t.Errorf("%s: error %v, want one with %q", s.name, err, s.want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), "scheduling while atomic: task ") && strings.Contains(err.Error(), s.want), "%s: error %v, want one with %q", s.name, err, s.want)
 	}
 }
 
@@ -62,9 +60,7 @@ func TestDeadlockIsExplained(t *testing.T) {
 		"task init: waits for the end of t0", "task t0: waits for mutex two, which t1 holds",
 		"task t1: waits for mutex one, which t0 holds",
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want one with %q", err, want)
 	}
 }
 
@@ -76,9 +72,7 @@ func TestExplain(t *testing.T) {
 	k.enqueue(wait, 1, false)
 	m := Mutex{Name: "m"}
 	want := "task r: runs on cpu 2\ntask w: could run on cpu 1\ntask s: sleeps\n"
-	if got := k.Explain(); got != want {
-		t.Errorf("explained as\n%swant\n%s", got, want)
-	}
+	require.Equal(t, k.Explain(), want, "explained as\n")
 	sleep.waits = func() string { return "mutex " + m.Name }
 	if got := k.Explain(); !strings.Contains(got, "task s: waits for mutex m\n") {
 		t.Errorf("explained as\n%s", got)
@@ -112,18 +106,14 @@ func TestStallIsExplained(t *testing.T) {
 			}
 			b.do(s.sync(b))
 		})
-		if !strings.Contains(said, s.want) {
-			t.Errorf("explained as\n%swant\n%s", said, s.want)
-		}
+		require.That(t, strings.Contains(said, s.want), "explained as\n%swant\n%s", said, s.want)
 	}
 }
 
 // Failures of the guest's memory and calls that make no sense are kept as errors.
 func TestFailuresAreKept(t *testing.T) {
 	run(t, plain, Options{CPUs: 2}, func(b *board) {
-		if err := b.k.Online(b); err == nil {
-			t.Error("all CPUs have been started twice")
-		}
+		require.That(t, b.k.Online(b) != nil, "all CPUs have been started twice")
 	})
 	for _, s := range []struct {
 		want string
@@ -138,8 +128,6 @@ func TestFailuresAreKept(t *testing.T) {
 		{"is not mapped", func(b *board) { b.k.mem.Store(0x10, b.k.l.state, 1) }},
 	} {
 		b, err := tryRun(t, plain, Options{CPUs: 2}, nil, s.do)
-		if err == nil || b.k.Err() == nil || !strings.Contains(err.Error(), s.want) {
-			t.Errorf("error %v, want one with %q", err, s.want)
-		}
+		require.That(t, err != nil && b.k.Err() != nil && strings.Contains(err.Error(), s.want), "error %v, want one with %q", err, s.want)
 	}
 }

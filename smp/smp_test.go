@@ -126,9 +126,7 @@ func (w *world) schedule() {
 
 // halt is the idle task: it waits for the timer.
 func (w *world) halt() {
-	if w.due <= w.now {
-		w.t.Fatal("the idle task waits for ever")
-	}
+	require.Need(w.t, w.due > w.now, "the idle task waits for ever")
 	w.now = w.due
 	w.k.Tick(w, false)
 	if w.mem[0x9000] == w.k.l.needResched {
@@ -143,9 +141,7 @@ func (w *world) say(format string, args ...any) {
 
 func (w *world) expect(want ...string) {
 	w.t.Helper()
-	if !slices.Equal(w.log, want) {
-		w.t.Errorf("happened\n%q\nwant\n%q", w.log, want)
-	}
+	require.That(w.t, slices.Equal(w.log, want), "happened\n%q\nwant\n%q", w.log, want)
 	if err := w.k.Err(); err != nil {
 		w.t.Error(err)
 	}
@@ -173,9 +169,7 @@ func TestThreadsSleepInJiffies(t *testing.T) {
 	w.say("main")
 	w.do(w.k.Sleep(w, 6))
 	w.expect("0 main", "0 a begins", "0 b begins", "0 c begins", "3 b ends", "5 a ends", "5 c ends")
-	if w.now < clock.FromCycles(6000) || w.now > clock.FromCycles(6020) {
-		t.Errorf("woke at %d cycles, want 6000", w.now.Cycles())
-	}
+	require.That(t, w.now >= clock.FromCycles(6000) && w.now <= clock.FromCycles(6020), "woke at %d cycles, want 6000", w.now.Cycles())
 }
 
 func TestWorkRunsOnceAfterDelay(t *testing.T) {
@@ -247,20 +241,14 @@ func TestStopMachineHasInterruptsOff(t *testing.T) {
 func TestIdleTaskMustNotSleep(t *testing.T) {
 	w := newWorld(t)
 	w.setCurrent(idle)
-	if err := w.k.Sleep(w, 1); err == nil {
-		t.Error("the idle task has slept")
-	}
+	require.That(t, w.k.Sleep(w, 1) != nil, "the idle task has slept")
 }
 
 func TestTickAsksForReschedule(t *testing.T) {
 	w := newWorld(t)
 	w.k.Tick(w, false)
-	if w.mem[0x8000] != 0 {
-		t.Error("with nobody else to run, the tick asks for a reschedule")
-	}
+	require.That(t, w.mem[0x8000] == 0, "with nobody else to run, the tick asks for a reschedule")
 	w.k.enqueue(w.k.lookUp(0x200), 0, false)
 	w.k.Tick(w, false)
-	if w.mem[0x8000] != w.k.l.needResched {
-		t.Errorf("flags %#x after a tick with a task waiting", w.mem[0x8000])
-	}
+	require.That(t, w.mem[0x8000] == w.k.l.needResched, "flags %#x after a tick with a task waiting", w.mem[0x8000])
 }

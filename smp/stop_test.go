@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -22,9 +23,7 @@ func TestOnEachCPU(t *testing.T) {
 					t.Errorf("cpu %d: called %d times, want 3", i, n)
 				}
 			}
-			if err := b.k.OnEachCPU(b, "no_such", 0); err == nil {
-				t.Error("a function that does not exist has been called")
-			}
+			require.That(t, b.k.OnEachCPU(b, "no_such", 0) != nil, "a function that does not exist has been called")
 		})
 		sent := 0
 		for _, e := range b.events {
@@ -36,9 +35,7 @@ func TestOnEachCPU(t *testing.T) {
 		if cpus > 1 && cpus <= 8 && !b.oneNumber() {
 			want = 3 // one command reaches all
 		}
-		if sent != want && !(b.oneNumber() && sent > want) {
-			t.Errorf("%d commands to the interrupt controller, want %d", sent, want)
-		}
+		require.That(t, sent == want || b.oneNumber() && sent > want, "%d commands to the interrupt controller, want %d", sent, want)
 	})
 }
 
@@ -49,9 +46,7 @@ func TestStopMachine(t *testing.T) {
 			over := false
 			tasks := b.start(cpus, func(c Caller, _ int) {
 				for !over {
-					if stopped {
-						t.Error("a task runs while the machine is stopped")
-					}
+					require.That(t, !stopped, "a task runs while the machine is stopped")
 					b.call(c, "loop_shared", 20)
 				}
 			})
@@ -89,9 +84,7 @@ func TestStopMachine(t *testing.T) {
 				want = append(want, fmt.Sprintf("%d %s", i, s))
 			}
 		}
-		if !slices.Equal(names, want) {
-			t.Errorf("states %q, want %q", names, want)
-		}
+		require.That(t, slices.Equal(names, want), "states %q, want %q", names, want)
 		b.holdStops(cpus)
 	})
 }
@@ -115,9 +108,7 @@ func TestStopperWakesAtOnce(t *testing.T) {
 				sent++
 			}
 		}
-		if sent < 2 {
-			t.Errorf("stoppers sent %d interrupts in three stops", sent)
-		}
+		require.That(t, sent >= 2, "stoppers sent %d interrupts in three stops", sent)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/workloads"
 )
@@ -17,9 +18,7 @@ import (
 func (b *board) user(s Thread) uint64 {
 	b.t.Helper()
 	task := value(b.k.SpawnUser(b, s))(b)
-	if mm := b.k.mem.Load(task, b.k.l.mm); mm != b.k.userMM() {
-		b.t.Errorf("task->mm of %s is %#x, want %#x", s.Name, mm, b.k.userMM())
-	}
+	require.Equal(b.t, b.k.mem.Load(task, b.k.l.mm), b.k.userMM(), "task->mm of %s", s.Name)
 	return task
 }
 
@@ -42,9 +41,7 @@ func (b *board) exit(task uint64) int32 {
 func (b *board) over(tasks ...uint64) {
 	b.t.Helper()
 	s, ok := b.m.Image().Symbol("user_over")
-	if !ok {
-		b.t.Fatal("no symbol user_over")
-	}
+	require.Need(b.t, ok, "no symbol user_over")
 	b.do(b.m.Store(s.Addr, int(s.Size), 1))
 	b.join(tasks)
 	b.do(b.m.Store(s.Addr, int(s.Size), 0))
@@ -138,9 +135,7 @@ func TestKernelLoopIsNotQuiescent(t *testing.T) {
 			b.do(err)
 			b.do(b.k.Sleep(b, 2))
 			b.do(b.k.SynchronizeSched(b))
-			if ended == 0 || ended-begin < 5*b.k.jiffy {
-				t.Errorf("%s: over at %d, the loop from %d to %d", name, b.m.Now(), begin, ended)
-			}
+			require.That(t, ended != 0 && ended-begin >= 5*b.k.jiffy, "%s: over at %d, the loop from %d to %d", name, b.m.Now(), begin, ended)
 			b.join([]uint64{task})
 		})
 	}
@@ -168,9 +163,7 @@ func TestUserTasksGiveWay(t *testing.T) {
 			b.join([]uint64{task})
 			b.over(one, two)
 		})
-		if late <= 0 || late > b.k.jiffy/10 {
-			t.Errorf("%s: an urgent thread waits for %d cycles", name, late.Cycles())
-		}
+		require.That(t, late > 0 && late <= b.k.jiffy/10, "%s: an urgent thread waits for %d cycles", name, late.Cycles())
 	}
 }
 
@@ -216,9 +209,7 @@ func TestUserTasksMove(t *testing.T) {
 					}
 				}
 			}
-			if len(b.k.user.stacks) != 256 {
-				t.Errorf("%d stacks are left", len(b.k.user.stacks))
-			}
+			require.That(t, len(b.k.user.stacks) == 256, "%d stacks are left", len(b.k.user.stacks))
 		})
 		where := map[string]map[int]bool{}
 		for _, e := range b.events {
@@ -233,9 +224,7 @@ func TestUserTasksMove(t *testing.T) {
 		for _, cpus := range where {
 			moved = moved || len(cpus) > 1
 		}
-		if len(where) != 3*n || moved != (n > 1) {
-			t.Errorf("tasks ran at %v", where)
-		}
+		require.That(t, len(where) == 3*n && moved == (n > 1), "tasks ran at %v", where)
 	})
 }
 
@@ -243,9 +232,7 @@ func TestUserTasksMove(t *testing.T) {
 func TestUserFaults(t *testing.T) {
 	address := func(im *image.Image, name string) uint64 {
 		s, ok := im.Symbol(name)
-		if !ok {
-			t.Fatalf("no symbol %s", name)
-		}
+		require.Need(t, ok, "no symbol %s", name)
 		return s.Addr
 	}
 	const missing, protected, stored = 1 << 30, 1 << 27, 1 << 25 // of ppc64
@@ -312,14 +299,10 @@ func TestUserTaskErrors(t *testing.T) {
 		for range 256 {
 			tasks = append(tasks, b.user(onCPU(1, "user_calls", 1)))
 		}
-		if _, err := b.k.SpawnUser(b, onCPU(1, "user_calls", 1)); err == nil || !strings.Contains(err.Error(), "no user stack is left") {
-			t.Errorf("error %v", err)
-		}
+		require.Error(t, require.Err(b.k.SpawnUser(b, onCPU(1, "user_calls", 1))), "no user stack is left", "")
 		b.join(tasks)
 		b.k.cpus[1].online = false
-		if _, err := b.k.SpawnUser(b, onCPU(0, "user_calls", 1)); err == nil || !strings.Contains(err.Error(), "1 of 2 CPUs are online") {
-			t.Errorf("error %v", err)
-		}
+		require.Error(t, require.Err(b.k.SpawnUser(b, onCPU(0, "user_calls", 1))), "1 of 2 CPUs are online", "")
 		b.k.cpus[1].online = true
 	})
 }

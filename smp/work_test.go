@@ -1,6 +1,10 @@
 package smp
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // A work has one thread, however often it is asked for.
 func TestWorkKeepsItsThread(t *testing.T) {
@@ -17,8 +21,6 @@ func TestWorkKeepsItsThread(t *testing.T) {
 				threads++
 			}
 		}
-		if runs != 3 || threads != 1 {
-			t.Errorf("%d runs by %d threads, want 3 by 1", runs, threads)
-		}
+		require.That(t, runs == 3 && threads == 1, "%d runs by %d threads, want 3 by 1", runs, threads)
 	})
 }

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/arch/arm/armasm"
 
 	"kprobesim/internal/armtext"
+	"kprobesim/internal/require"
 )
 
 // TestRowsAreApart wants no word to have two rows unless one of them is more specific, and names to be names.
 func TestRowsAreApart(t *testing.T) {
 	seen := map[string]bool{}
 	for i, r := range rows {
-		if seen[r.name] {
-			t.Errorf("two rows are named %s", r.name)
-		}
+		require.That(t, !seen[r.name], "two rows are named %s", r.name)
 		seen[r.name] = true
 		for _, o := range rows[:i] {
 			both := r.mask & o.mask
@@ -64,9 +63,7 @@ func TestAgainstArmasm(t *testing.T) {
 			compared++
 		}
 	}
-	if compared < 20000 {
-		t.Errorf("only %d words were compared", compared)
-	}
+	require.That(t, compared >= 20000, "only %d words were compared", compared)
 	t.Logf("%d words", compared)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // slow is the latency of every instruction in TestDependences, in cycles.
@@ -116,9 +117,7 @@ func TestClasses(t *testing.T) {
 		seen[op.Class] = true
 	}
 	for i, name := range classNames {
-		if name == "" || !seen[uint8(i)] {
-			t.Errorf("class %d, %q, has no instruction", i, name)
-		}
+		require.That(t, name != "" && seen[uint8(i)], "class %d, %q, has no instruction", i, name)
 	}
 }
 
@@ -149,7 +148,5 @@ func holdWrites(t *testing.T, c *CPU, name string, word uint32, in *decoded, op 
 	if names := int(op.O1) == rFlags || int(op.O2) == rFlags || op.Also>>rFlags&1 != 0; c.nzcv() != nzcv && !names {
 		t.Errorf("%s (%#x) changes the flags", name, word)
 	}
-	if c.ge != ge && op.O1 != rGE && op.O2 != rGE {
-		t.Errorf("%s (%#x) changes GE", name, word)
-	}
+	require.That(t, c.ge == ge || op.O1 == rGE || op.O2 == rGE, "%s (%#x) changes GE", name, word)
 }

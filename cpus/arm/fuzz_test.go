@@ -8,6 +8,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/require"
 )
 
 // seeds are words that once needed thought: system instructions, returns from exceptions, several registers,
@@ -31,20 +32,12 @@ func FuzzDecode(f *testing.F) {
 func checkWord(t *testing.T, c *CPU, word uint32) {
 	code := binary.LittleEndian.AppendUint32(nil, word)
 	in, op := c.Decode(code, testCode)
-	if in.Exec == nil || op.Len != insnBytes || int(op.Class) >= classes {
-		t.Fatalf("%#x: %+v %+v", word, in, op)
-	}
+	require.Need(t, in.Exec != nil && op.Len == insnBytes && int(op.Class) < classes, "%#x: %+v %+v", word, in, op)
 	for _, r := range []uint8{op.S1, op.S2, op.S3, op.Base, op.Index, op.O1, op.O2} {
-		if r > rGE || r == pcNumber {
-			t.Fatalf("%#x: register %d", word, r)
-		}
+		require.Need(t, r <= rGE && r != pcNumber, "%#x: register %d", word, r)
 	}
-	if op.O1 == rZero || op.O2 == rZero {
-		t.Fatalf("%#x writes the zero", word)
-	}
-	if op.Flags&engine.Branches != 0 && op.Flags&engine.Ends == 0 {
-		t.Fatalf("%#x branches in the middle of a block", word)
-	}
+	require.Need(t, op.O1 != rZero && op.O2 != rZero, "%#x writes the zero", word)
+	require.Need(t, op.Flags&engine.Branches == 0 || op.Flags&engine.Ends != 0, "%#x branches in the middle of a block", word)
 	if text, n := disasm(code, testCode, func(uint64) (string, uint64) { return "f", testCode }); text == "" || n != insnBytes {
 		t.Fatalf("%#x: %q, %d bytes", word, text, n)
 	}
@@ -121,9 +114,7 @@ func fuzzRun(t *testing.T, c *CPU) {
 		t.Fatalf("zero %#x, carry %d, pc %#x", c.R[rZero], c.cf, c.R[rPC])
 	}
 	for i := range rZero {
-		if c.R[i]>>32 != 0 {
-			t.Fatalf("register %d is %#x", i, c.R[i])
-		}
+		require.Need(t, c.R[i]>>32 == 0, "register %d is %#x", i, c.R[i])
 	}
 	if _, ok := bankOf(c.control & psrMode); !ok || c.User != (c.control&psrMode == modeUser) {
 		t.Fatalf("CPSR %#x, user %v", c.cpsr(), c.User)

@@ -10,6 +10,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -27,13 +28,9 @@ func TestPrograms(t *testing.T) {
 		t.Run(options, func(t *testing.T) {
 			file := compileProgram(t, options)
 			program, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want, err := runQemu(t, emulator, program)
-			if err != nil || bytes.Count(want, []byte("\n")) < 9 {
-				t.Fatalf("qemu: %v, printed\n%s", err, want)
-			}
+			require.Need(t, err == nil && bytes.Count(want, []byte("\n")) >= 9, "qemu: %v, printed\n%s", err, want)
 			for _, model := range []string{cpus.Throughput, cpus.Window} {
 				got, n := runProgram(t, file, model)
 				if !bytes.Equal(want, got) {

@@ -11,6 +11,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -88,9 +89,7 @@ func TestTLB(t *testing.T) {
 		}
 		c := all[0]
 		w.mem.Store(binary.LittleEndian, secondEntry(c, userData), 4, freePages+0x5000|entryPage|3<<pageAP|pageLocal)
-		if pa(c) != freePages+0x1000 || pa(all[1]) != freePages+0x1000 {
-			t.Fatal("a TLB entry does not hold")
-		}
+		require.Need(t, pa(c) == freePages+0x1000 && pa(all[1]) == freePages+0x1000, "a TLB entry does not hold")
 		in, _ := decode(mcr(8, 0, x.crm, x.op2, 0), 0)
 		c.R[0] = uint64(x.v)
 		in.Exec(c, &in.Operands)
@@ -117,9 +116,7 @@ func TestSpaces(t *testing.T) {
 		t.Errorf("in another space: %#x, %#x", pa(userData), pa(testStack))
 	}
 	c.setContextID(1)
-	if pa(userData) != freePages+0x1000 {
-		t.Errorf("back: %#x", pa(userData))
-	}
+	require.Equal(t, pa(userData), freePages+0x1000, "back")
 }
 
 // TestDropSpace drops the pages of an address space: global ones stay.
@@ -181,9 +178,7 @@ func TestMultipleFaults(t *testing.T) {
 			n++
 		}
 	}
-	if n != 4*7*2 {
-		t.Errorf("%d cases", n)
-	}
+	require.That(t, n == 4*7*2, "%d cases", n)
 }
 
 // TestWalkIsOff turns halves of the address space off by TTBCR.
@@ -199,13 +194,9 @@ func TestWalkIsOff(t *testing.T) {
 		c.flushTLB(true)
 		_, low := c.DataAddress(userData, false)
 		_, high := c.DataAddress(testStack, false)
-		if low != x.low || high != x.high {
-			t.Errorf("TTBCR %#x: %v, %v", x.ttbcr, low, high)
-		}
+		require.That(t, low == x.low && high == x.high, "TTBCR %#x: %v, %v", x.ttbcr, low, high)
 	}
-	if c.dfsr != fsrTranslation {
-		t.Errorf("DFSR %#x", c.dfsr)
-	}
+	require.Equal(t, c.dfsr, fsrTranslation, "DFSR")
 }
 
 // TestPair stores and loads two registers across pages, of which the second may be missing.

@@ -7,6 +7,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -71,9 +72,7 @@ func mapped(tb testing.TB, model string, maps []mmu.Mapping) *world {
 		tb.Fatal(errs)
 	}
 	root, err := ISA().Tables(w.mem, worldTables, maps)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	w.bus = cpus.Bus{
 		Memory: w.mem, Phase: func(uint64) uint8 { return 0 }, Root: root, Interrupts: w.irq,
 		Native: [2]uint64{vectorTable, vectorTable + 32},
@@ -108,9 +107,7 @@ func to(tb testing.TB, c *CPU) int {
 		if e.Reason == cpus.Limit {
 			continue
 		}
-		if e.Reason != cpus.Native || c.PC() < vectorTable || c.PC() >= vectorTable+32 {
-			tb.Fatalf("stopped for %v at %#x: %s", e.Reason, c.PC(), e.Detail)
-		}
+		require.Need(tb, e.Reason == cpus.Native && c.PC() >= vectorTable && c.PC() < vectorTable+32, "stopped for %v at %#x: %s", e.Reason, c.PC(), e.Detail)
 		return int(c.PC()-vectorTable) / 4
 	}
 	tb.Fatalf("still running at %#x", c.PC())

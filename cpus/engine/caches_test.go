@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -129,7 +130,5 @@ func TestThirdLevel(t *testing.T) {
 	}
 	cfg := toyConfig(cpus.Window, 64)
 	cfg.L3 = mmu.CacheConfig{Size: 64 << 10, Ways: 4, Line: 128}
-	if cfg.Check(toyISA()) == nil {
-		t.Error("lines of two sizes pass")
-	}
+	require.That(t, cfg.Check(toyISA()) != nil, "lines of two sizes pass")
 }

@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -138,17 +139,13 @@ func TestBlocksAreLinked(t *testing.T) {
 		c := newToy(t, cfg, 1<<20, 0x1000, code...)
 		c.R[1] = 50
 		c.Run(soon)
-		if c.Counters().Instructions != 50*3+1 {
-			t.Fatalf("%d instructions", c.Counters().Instructions)
-		}
+		require.Need(t, c.Counters().Instructions == 50*3+1, "%d instructions", c.Counters().Instructions)
 		c.R[PC], c.R[1], c.Halted = 0x1000, 50, false
 		b := c.find(0x1000)
 		for i, want := range []uint64{0x1040, 0x1080, 0x1000} {
 			c.R[PC] = want
 			next := c.following(b, soon*clock.PerCycle)
-			if next == nil || next.pc != want {
-				t.Fatalf("block %d leads to %+v, want the block at %#x", i, next, want)
-			}
+			require.Need(t, next != nil && next.pc == want, "block %d leads to %+v, want the block at %#x", i, next, want)
 			b = next
 		}
 	})

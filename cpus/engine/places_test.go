@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // refusing is the toy's translation of which pages from one on refuse.
@@ -30,31 +31,21 @@ func TestWordsOfTwoPages(t *testing.T) {
 		want := []uint32{1, 2, 3, 4, 5}
 		for range 2 { // with pages that are not noted, and that are
 			got := make([]uint32, len(want))
-			if !c.StoreWords(0x2ff8, want) || !c.LoadWords(0x2ff8, got) || !slices.Equal(got, want) {
-				t.Errorf("words %v", got)
-			}
+			require.That(t, c.StoreWords(0x2ff8, want) && c.LoadWords(0x2ff8, got) && slices.Equal(got, want), "words %v", got)
 			for i, w := range want {
 				if v := get[uint32](c.ram, 0x12ff8+4*uint64(i)); v != w {
 					t.Errorf("word %d is %d in memory", i, v)
 				}
 			}
 		}
-		if c.Stop != 0 {
-			t.Errorf("stops for %#x", c.Stop)
-		}
+		require.Equal(t, c.Stop, 0, "stops for")
 		c.translator = refusing{c, 0x3000}
 		c.ForgetData()
 		got := []uint32{7, 7, 7}
-		if c.LoadWords(0x2ff8, got) || c.StoreWords(0x2ff8, []uint32{9, 9, 9}) || c.Stop != StopFault {
-			t.Errorf("a refused page: %v, stops for %#x", got, c.Stop)
-		}
-		if v := get[uint32](c.ram, 0x12ff8); v != 1 {
-			t.Errorf("a refused store wrote %d", v)
-		}
+		require.That(t, !c.LoadWords(0x2ff8, got) && !c.StoreWords(0x2ff8, []uint32{9, 9, 9}) && c.Stop == StopFault, "a refused page: %v, stops for %#x", got, c.Stop)
+		require.Equal(t, get[uint32](c.ram, 0x12ff8), 1, "a refused store wrote")
 		c.Stop = 0
-		if !c.LoadWords(0x2ff8, got[:2]) || !c.StoreWords(0x2ff8, []uint32{9, 9}) || c.Stop != 0 || got[1] != 2 {
-			t.Errorf("words in front of a refused page: %v", got)
-		}
+		require.That(t, c.LoadWords(0x2ff8, got[:2]) && c.StoreWords(0x2ff8, []uint32{9, 9}) && c.Stop == 0 && got[1] == 2, "words in front of a refused page: %v", got)
 	})
 }
 
@@ -109,9 +100,7 @@ func TestFetchWindows(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		if !slices.Equal(got, x.fetched) {
-			t.Errorf("a block at %#x fetches windows with %v, want %v", x.at, got, x.fetched)
-		}
+		require.That(t, slices.Equal(got, x.fetched), "a block at %#x fetches windows with %v, want %v", x.at, got, x.fetched)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/draw"
+	"kprobesim/internal/require"
 )
 
 // What a predictor is filled with depends on the stream and the CPU; the tables keep their sizes, and
@@ -20,19 +21,13 @@ func TestRecall(t *testing.T) {
 		return p
 	}
 	empty, a := made(0, 0), made(1, 0)
-	if slices.Equal(empty.counters, a.counters) || !slices.Equal(a.counters, made(1, 0).counters) {
-		t.Error("a filled predictor is as an empty one, or not the same twice")
-	}
-	if slices.Equal(a.counters, made(1, 1).counters) || slices.Equal(a.counters, made(2, 0).counters) {
-		t.Error("two CPUs or two streams fill predictors alike")
-	}
+	require.That(t, !slices.Equal(empty.counters, a.counters) && slices.Equal(a.counters, made(1, 0).counters), "a filled predictor is as an empty one, or not the same twice")
+	require.That(t, !slices.Equal(a.counters, made(1, 1).counters) && !slices.Equal(a.counters, made(2, 0).counters), "two CPUs or two streams fill predictors alike")
 	var count [4]int
 	for _, v := range a.counters {
 		count[v]++
 	}
-	if len(a.counters) != 1<<10 || slices.Min(count[:]) < 200 || a.history > a.histMask {
-		t.Errorf("%d counters by value, %v; history %#x", len(a.counters), count, a.history)
-	}
+	require.That(t, len(a.counters) == 1<<10 && slices.Min(count[:]) >= 200 && a.history <= a.histMask, "%d counters by value, %v; history %#x", len(a.counters), count, a.history)
 	// A branch that is always taken is learned from any state.
 	c := Core{AddrMask: ^uint64(0)}
 	c.predictor = *a
@@ -40,7 +35,5 @@ func TestRecall(t *testing.T) {
 		c.R[PC], c.outcome = 0x40, 0
 		c.Conditional(true, 0x10)
 	}
-	if c.outcome != taken || c.R[PC] != 0x50 || c.Counts.Branches != 41 {
-		t.Error("a branch that was taken 40 times is predicted not taken")
-	}
+	require.That(t, c.outcome == taken && c.R[PC] == 0x50 && c.Counts.Branches == 41, "a branch that was taken 40 times is predicted not taken")
 }

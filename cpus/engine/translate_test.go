@@ -9,6 +9,7 @@ import (
 	"kprobesim/internal/clock"
 	h "kprobesim/internal/hostcode"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // Pinned implements Emitter.
@@ -200,9 +201,7 @@ func TestCodeChangesNothing(t *testing.T) {
 			}
 		}
 	}
-	if exits == 0 {
-		t.Error("no code was executed")
-	}
+	require.That(t, exits != 0, "no code was executed")
 }
 
 // byBoth runs a program by reference functions and by host code, with a cost model and without one, where code leads to
@@ -219,9 +218,7 @@ func byBoth(t *testing.T, cfg *cpus.Config, prepare func(c *toy)) (quick *toy) {
 			c.Untimed(each, soon)
 			c.Run(soon)
 		}
-		if quick.exits == 0 || !quick.Halted || plain.asked != quick.asked {
-			t.Errorf("code was left %d times, halted is %v; %d translations, want %d", quick.exits, quick.Halted, quick.asked, plain.asked)
-		}
+		require.That(t, quick.exits != 0 && quick.Halted && plain.asked == quick.asked, "code was left %d times, halted is %v; %d translations, want %d", quick.exits, quick.Halted, quick.asked, plain.asked)
 		sameTime(t, "host code", plain, quick)
 	}
 	return quick

@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // slow is the latency of every instruction in TestDependences, in cycles.
@@ -114,9 +115,7 @@ func TestClassesAreUsed(t *testing.T) {
 		see(word)
 	}
 	for i, name := range classNames {
-		if name == "" || !seen[uint8(i)] {
-			t.Errorf("class %d, %q, has no instruction", i, name)
-		}
+		require.That(t, name != "" && seen[uint8(i)], "class %d, %q, has no instruction", i, name)
 	}
 }
 
@@ -131,11 +130,7 @@ func TestRegisters(t *testing.T) {
 	for name, want := range map[string]uint64{
 		"r1": testStack, "r31": 7, "pc": testCode, "cr": 0x40000000, "xer": xerCA, "msr": c.msr,
 	} {
-		if have[name] != want {
-			t.Errorf("%s is %#x, want %#x", name, have[name], want)
-		}
+		require.Equal(t, have[name], want, "%s", name)
 	}
-	if len(have) != 42 {
-		t.Errorf("%d registers", len(have))
-	}
+	require.That(t, len(have) == 42, "%d registers", len(have))
 }

@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -94,9 +95,7 @@ func (c *churn) entry(va uint64) (at, virtual uint64) {
 		if s := &x.slb[i]; s.covers(va) {
 			h := hashWalk{m: c.mem, sdr1: c.bus.Root, s: s, ea: va}
 			at, ok := h.find()
-			if !ok {
-				c.tb.Fatalf("%#x is not mapped", va)
-			}
+			require.Need(c.tb, ok, "%#x is not mapped", va)
 			return at, s.virtual(va)
 		}
 	}

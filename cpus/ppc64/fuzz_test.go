@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/require"
 )
 
 // seeds are words that once needed thought: forms that are not modelled, reserved bits, prefixes, branches to
@@ -30,20 +31,12 @@ func FuzzDecode(f *testing.F) {
 func checkWord(t *testing.T, c *CPU, word uint32) {
 	code := binary.BigEndian.AppendUint32(nil, word)
 	in, op := c.Decode(code, testCode)
-	if in.Exec == nil || op.Len != insnBytes || int(op.Class) >= classes {
-		t.Fatalf("%#x: %+v %+v", word, in, op)
-	}
+	require.Need(t, in.Exec != nil && op.Len == insnBytes && int(op.Class) < classes, "%#x: %+v %+v", word, in, op)
 	for _, r := range []uint8{op.S1, op.S2, op.S3, op.Base, op.Index, op.O1, op.O2, in.Operands.dst, in.Operands.a, in.Operands.b} {
-		if r > rCR7 {
-			t.Fatalf("%#x: register %d", word, r)
-		}
+		require.Need(t, r <= rCR7, "%#x: register %d", word, r)
 	}
-	if op.Also>>(rCR7+1) != 0 || op.Also>>rZero&1 != 0 {
-		t.Fatalf("%#x also writes %#x", word, op.Also)
-	}
-	if op.O1 == rZero || op.O2 == rZero || in.Operands.dst == rZero {
-		t.Fatalf("%#x writes the zero", word)
-	}
+	require.Need(t, op.Also>>(rCR7+1) == 0 && op.Also>>rZero&1 == 0, "%#x also writes %#x", word, op.Also)
+	require.Need(t, op.O1 != rZero && op.O2 != rZero && in.Operands.dst != rZero, "%#x writes the zero", word)
 	if text, n := disasm(code, testCode, func(uint64) (string, uint64) { return "f", testCode }); text == "" || n != insnBytes {
 		t.Fatalf("%#x: %q, %d bytes", word, text, n)
 	}
@@ -119,11 +112,7 @@ func fuzzRun(t *testing.T, c *CPU) {
 		t.Fatalf("zero %#x, carry %d, pc %#x", c.R[rZero], c.R[rCA], c.R[rPC])
 	}
 	for i := rCR0; i <= rCR7; i++ {
-		if c.R[i] > 15 {
-			t.Fatalf("field %d holds %#x", i-rCR0, c.R[i])
-		}
+		require.Need(t, c.R[i] <= 15, "field %d holds %#x", i-rCR0, c.R[i])
 	}
-	if c.AddrMask>>32 == 0 && c.msr&msrSF != 0 {
-		t.Fatal("the width of addresses is not MSR's")
-	}
+	require.Need(t, c.AddrMask>>32 != 0 || c.msr&msrSF == 0, "the width of addresses is not MSR's")
 }

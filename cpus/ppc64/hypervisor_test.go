@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // answering is a hypervisor that gives one answer, and notes what it was asked.
@@ -43,27 +44,17 @@ func TestHypercall(t *testing.T) {
 		if e := c.Run(clock.FromCycles(1e6)); e.Reason != cpus.Limit { // the machine looks around behind a call
 			t.Errorf("%s: stopped for reason %d", name, e.Reason)
 		}
-		if h.asked[0] != 7 || h.asked[9] != 9 || h.problem {
-			t.Errorf("%s: asked with %d", name, h.asked)
-		}
-		if h.at < cost || h.at > cost+100*clock.PerCycle+w.cfg.Memory*8 {
-			t.Errorf("%s: asked after %d ticks", name, h.at)
-		}
+		require.That(t, h.asked[0] == 7 && h.asked[9] == 9 && !h.problem, "%s: asked with %d", name, h.asked)
+		require.That(t, h.at >= cost && h.at <= cost+100*clock.PerCycle+w.cfg.Memory*8, "%s: asked after %d ticks", name, h.at)
 		if answer == Stopped {
-			if c.R[3] != 0 || !c.Halted {
-				t.Errorf("%s: r3 %d", name, c.R[3])
-			}
+			require.That(t, c.R[3] == 0 && c.Halted, "%s: r3 %d", name, c.R[3])
 			continue
 		}
 		if c.R[3] != 5 || c.R[4] != 6 || c.R[12] != 9 || c.srr[0] != testCode+12 {
 			t.Errorf("%s: r3 %d, r4 %d, r12 %d, SRR0 %#x", name, c.R[3], c.R[4], c.R[12], c.srr[0])
 		}
-		if c.Halted != (answer == Waits) || (c.msr&msrEE != 0) != (answer == Waits) {
-			t.Errorf("%s: halted %v, MSR %#x", name, c.Halted, c.msr)
-		}
-		if (c.Counts.Unmodelled != 0) != (answer == Unknown) {
-			t.Errorf("%s: not modelled: %d", name, c.Counts.Unmodelled)
-		}
+		require.That(t, c.Halted == (answer == Waits) && (c.msr&msrEE != 0) == (answer == Waits), "%s: halted %v, MSR %#x", name, c.Halted, c.msr)
+		require.That(t, (c.Counts.Unmodelled != 0) == (answer == Unknown), "%s: not modelled: %d", name, c.Counts.Unmodelled)
 	}
 }
 

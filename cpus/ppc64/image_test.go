@@ -7,15 +7,15 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestImagesAreModelled decodes every word of the committed kernel images that may be executed: each must be an
 // instruction that the table models, on registers that it models.
 func TestImagesAreModelled(t *testing.T) {
 	paths, err := filepath.Glob("../../workloads/images/ppc64-*.elf")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no kernel images of ppc64 under workloads/images: %v", err)
-	}
+	require.Need(t, err == nil && len(paths) != 0, "no kernel images of ppc64 under workloads/images: %v", err)
 	for _, p := range paths {
 		t.Run(filepath.Base(p), func(t *testing.T) { checkImage(t, p) })
 	}
@@ -23,23 +23,17 @@ func TestImagesAreModelled(t *testing.T) {
 
 func checkImage(t *testing.T, path string) {
 	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	syms, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	insns, tables := 0, 0
 	for i, sec := range f.Sections {
 		if sec.Flags&elf.SHF_EXECINSTR == 0 || sec.Type == elf.SHT_NOBITS || sec.Name == ".native" { // Go runs there
 			continue
 		}
 		code, err := sec.Data()
-		if err != nil {
-			t.Fatalf("%s: %v", sec.Name, err)
-		}
+		require.Need(t, err == nil, "%s: %v", sec.Name, err)
 		s := &section{Section: sec, code: code, inside: make([]bool, len(code)), data: make([]bool, len(code))}
 		for _, x := range syms {
 			if int(x.Section) != i {
@@ -56,9 +50,7 @@ func checkImage(t *testing.T, path string) {
 		s.check(t)
 		insns, tables = insns+s.insns, tables+s.tables
 	}
-	if insns < 5000 || tables == 0 {
-		t.Errorf("%d instructions and %d words of jump tables are no kernel", insns, tables)
-	}
+	require.That(t, insns >= 5000 && tables != 0, "%d instructions and %d words of jump tables are no kernel", insns, tables)
 	t.Logf("%d instructions, %d words of jump tables", insns, tables)
 }
 

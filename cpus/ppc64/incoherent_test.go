@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -256,9 +257,7 @@ func TestIncoherentTakesTheSameTime(t *testing.T) {
 			}
 			took[kind] = int64(c.Now())
 		}
-		if took[writeBack] != took[coherent] || took[writeThrough] != took[coherent] {
-			t.Errorf("%s: %d ticks by kind of cache", model, took)
-		}
+		require.That(t, took[writeBack] == took[coherent] && took[writeThrough] == took[coherent], "%s: %d ticks by kind of cache", model, took)
 	}
 }
 

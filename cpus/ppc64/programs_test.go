@@ -9,6 +9,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -25,13 +26,9 @@ func TestPrograms(t *testing.T) {
 		t.Run(level, func(t *testing.T) {
 			file := compileProgram(t, level)
 			program, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want, err := runQemu(t, emulator, program)
-			if err != nil || bytes.Count(want, []byte("\n")) < 15 {
-				t.Fatalf("qemu: %v, printed\n%s", err, want)
-			}
+			require.Need(t, err == nil && bytes.Count(want, []byte("\n")) >= 15, "qemu: %v, printed\n%s", err, want)
 			for _, model := range []string{cpus.Throughput, cpus.Window} {
 				got, n := runProgram(t, file, model)
 				if !bytes.Equal(want, got) {
@@ -100,7 +97,5 @@ func TestTrapsAgainstQemu(t *testing.T) {
 			}
 		}
 	}
-	if taken < 9 || taken > 18 {
-		t.Errorf("%d of 27 traps were taken", taken)
-	}
+	require.That(t, taken >= 9 && taken <= 18, "%d of 27 traps were taken", taken)
 }

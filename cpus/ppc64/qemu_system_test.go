@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -194,9 +195,7 @@ func storageMaps() []mmu.Mapping {
 func (b *bare) entry(c *CPU, va uint64) (at uint64, w hashWalk) {
 	w = hashWalk{m: b.w.mem, sdr1: c.sdr1, s: c.findSegment(va), ea: va}
 	at, ok := w.find()
-	if !ok {
-		b.w.tb.Fatalf("%#x has no entry", va)
-	}
+	require.Need(b.w.tb, ok, "%#x has no entry", va)
 	return at, w
 }
 
@@ -333,9 +332,7 @@ func TestAgainstQemuSystem(t *testing.T) {
 	compareLogs(t, b.names, log, own)
 	if got := b.w.mem.Bytes(worldTables, len(table)); !bytes.Equal(table, got) {
 		for i := 0; i < len(table); i += 16 {
-			if !bytes.Equal(table[i:i+16], got[i:i+16]) {
-				t.Errorf("entry %#x of the page table: qemu %x, simulator %x", i, table[i:i+16], got[i:i+16])
-			}
+			require.That(t, bytes.Equal(table[i:i+16], got[i:i+16]), "entry %#x of the page table: qemu %x, simulator %x", i, table[i:i+16], got[i:i+16])
 		}
 	}
 }
@@ -366,9 +363,7 @@ func compareLogs(t *testing.T, names []string, want, got []byte) {
 		}
 		at += n
 	}
-	if compared != len(names) {
-		t.Errorf("%d of %d records", compared, len(names))
-	}
+	require.That(t, compared == len(names), "%d of %d records", compared, len(names))
 	t.Logf("%d interrupts were compared", compared)
 }
 

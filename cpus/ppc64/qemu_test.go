@@ -10,6 +10,7 @@ import (
 	"golang.org/x/arch/ppc64/ppc64asm"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -120,9 +121,7 @@ func compareForms(t *testing.T, path string, r *rand.Rand, forms []*form, scale 
 		}
 	}
 	out, err := runQemu(t, path, elfFile(h, table, count))
-	if err != nil || len(out) != count*outcomeBytes {
-		t.Fatalf("qemu: %v, %d bytes of results for %d vectors", err, len(out), count)
-	}
+	require.Need(t, err == nil && len(out) == count*outcomeBytes, "qemu: %v, %d bytes of results for %d vectors", err, len(out), count)
 	sim, bad := newUserSim(t, h), 0
 	for i, s := range in {
 		f := forms[i/scale]

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/arch/ppc64/ppc64asm"
 
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/require"
 )
 
 // notHeld are operations that user mode does not complete. Moves to the registers that it may change have names of their own.
@@ -36,14 +37,10 @@ func TestResults(t *testing.T) {
 		h.run(word)
 	}
 	for op := range variants {
-		if (h.ran[op] == 0) != slices.Contains(notHeld, op) {
-			t.Errorf("%v completed %d times", op, h.ran[op])
-		}
+		require.That(t, (h.ran[op] == 0) == slices.Contains(notHeld, op), "%v completed %d times", op, h.ran[op])
 	}
 	for x, n := range h.named {
-		if n > 30 && h.changed[x] == 0 {
-			t.Errorf("%v names register %d in %d cases and changed it in none", x.op, x.register, n)
-		}
+		require.That(t, n <= 30 || h.changed[x] != 0, "%v names register %d in %d cases and changed it in none", x.op, x.register, n)
 	}
 }
 

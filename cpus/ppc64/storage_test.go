@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -29,9 +30,7 @@ func TestHash(t *testing.T) {
 		}
 		va := seg<<segment | r.Uint64N(1<<segment/page)*page
 		s, err := b.segment(va, large)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w := hashWalk{m: m, sdr1: b.sdr1, s: s, ea: va}
 		if _, found := w.find(); found {
 			continue
@@ -44,9 +43,7 @@ func TestHash(t *testing.T) {
 		secondary += int(m.Load(binary.BigEndian, at, 8) & pteSecondary / pteSecondary)
 		all = append(all, mapped{va, pa &^ (page - 1)})
 	}
-	if secondary < 100 {
-		t.Errorf("only %d entries are in their secondary group", secondary)
-	}
+	require.That(t, secondary >= 100, "only %d entries are in their secondary group", secondary)
 	cfg := newWorld(t, cpus.Throughput, nil).cfg
 	b.list(worldTables + group<<groupsMin)
 	c := New(0, &cfg, cpus.Bus{Memory: m, Phase: func(uint64) uint8 { return 0 }, Root: b.sdr1}).(*CPU)
@@ -109,12 +106,8 @@ func TestSLB(t *testing.T) {
 	if c.R[6] != 0x5_3000_0000|slbValid || c.R[8] != c.R[4] {
 		t.Errorf("slbmfee %#x, slbmfev %#x", c.R[6], c.R[8])
 	}
-	if c.R[9]&slbValid != 0 {
-		t.Errorf("slbie left %#x", c.R[9])
-	}
-	if c.R[10] != kernel.esid {
-		t.Errorf("slbia made entry 0 %#x", c.R[10])
-	}
+	require.That(t, c.R[9]&slbValid == 0, "slbie left %#x", c.R[9])
+	require.Equal(t, c.R[10], kernel.esid, "slbia made entry 0")
 	c.setMSR(userMSR)
 	c.slb[3] = slbEntry{userNone | slbValid, 0}
 	c.Boot(testCode, testStack)
@@ -122,9 +115,7 @@ func TestSLB(t *testing.T) {
 	for range 5 {
 		c.Steps(1, 1<<60)
 	}
-	if c.slb[3].esid&slbValid == 0 {
-		t.Error("slbie took an entry that it does not name")
-	}
+	require.That(t, c.slb[3].esid&slbValid != 0, "slbie took an entry that it does not name")
 	if c.Steps(1, 1<<60); c.slb[3].esid&slbValid != 0 {
 		t.Error("slbia left an entry")
 	}
@@ -142,9 +133,7 @@ func TestTLB(t *testing.T) {
 		pa := func(c *CPU) uint64 { v, _ := c.DataAddress(userData, true); return v }
 		old := []uint64{pa(c), pa(other)}
 		c.Memory.Store(binary.BigEndian, at+8, 8, freePages+0x5000|2)
-		if pa(c) != old[0] || pa(other) != old[1] {
-			t.Fatal("a TLB entry does not hold")
-		}
+		require.Need(t, pa(c) == old[0] && pa(other) == old[1], "a TLB entry does not hold")
 		c.machine.wide = wide
 		c.setMSR(userMSR &^ msrPR)
 		tlbie(c, &inst{b: 3, a: rZero, dst: rSink})
@@ -152,12 +141,8 @@ func TestTLB(t *testing.T) {
 			t.Log("a page that was not named is gone, as it may")
 		}
 		tlbiel(c, &inst{b: 3})
-		if pa(c) != freePages+0x5000 {
-			t.Errorf("wide %v: tlbiel leaves %#x", wide, pa(c))
-		}
-		if !wide && pa(other) != old[1] {
-			t.Error("tlbiel reaches another CPU")
-		}
+		require.Equal(t, pa(c), freePages+0x5000, "wide %v: tlbiel leaves", wide)
+		require.That(t, wide || pa(other) == old[1], "tlbiel reaches another CPU")
 		if tlbie(c, &inst{b: 3}); pa(other) != freePages+0x5000 {
 			t.Errorf("wide %v: tlbie leaves %#x", wide, pa(other))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -153,9 +154,7 @@ func TestDecrementer(t *testing.T) {
 		t.Errorf("expires in %d ticks of the time base", d/tick)
 	}
 	c.Run(at)
-	if c.R[4] > 100 || c.R[4] < 99 {
-		t.Errorf("reads %d", c.R[4])
-	}
+	require.That(t, c.R[4] <= 100 && c.R[4] >= 99, "reads %d", c.R[4])
 	if c.decrementer()>>31 == 0 {
 		t.Errorf("%#x after its time", c.decrementer())
 	}
@@ -170,9 +169,7 @@ func TestDecrementer(t *testing.T) {
 	}
 	c.setDecrementer(5)
 	c.setDecrementer(1<<32 - 1) // the sign changes
-	if !c.expired() {
-		t.Error("a negative value does not interrupt")
-	}
+	require.That(t, c.expired(), "a negative value does not interrupt")
 }
 
 // TestTimeBase reads it by both instructions, and sets it.
@@ -186,9 +183,7 @@ func TestTimeBase(t *testing.T) {
 		t.Errorf("%d passed, the upper half is %d", d, c.R[5])
 	}
 	c = kernelRun(t, li(3, 5), mtspr(285, 3), li(3, 0), mtspr(284, 3), mfsprOf(4, 268), mfsprOf(5, 269))
-	if c.R[4]>>32 != 5 || c.R[4]&0xffffffff > 10 || c.R[5] != 5 {
-		t.Errorf("%#x after it was set", c.R[4])
-	}
+	require.That(t, c.R[4]>>32 == 5 && c.R[4]&0xffffffff <= 10 && c.R[5] == 5, "%#x after it was set", c.R[4])
 }
 
 // TestDABR stops loads and stores of a doubleword before they have an effect.
@@ -223,9 +218,7 @@ func TestDABR(t *testing.T) {
 		if v != vecData || c.dsisr&^dsisrStore != dsisrDABR || c.dar != userData+x.at || c.R[4] != 0x55 || c.R[3] != c.dar {
 			t.Errorf("%s: %s, DSISR %#x, DAR %#x", x.name, vectorName(v), c.dsisr, c.dar)
 		}
-		if slices.Max(c.Memory.Bytes(freePages+0x1000, 32)) != 0 {
-			t.Errorf("%s: memory has changed", x.name)
-		}
+		require.That(t, slices.Max(c.Memory.Bytes(freePages+0x1000, 32)) == 0, "%s: memory has changed", x.name)
 	}
 }
 
@@ -235,13 +228,9 @@ func TestReset(t *testing.T) {
 	c := w.cpu()
 	to(t, c)
 	c.Reset()
-	if e := c.Run(c.Now() + 1000); e.Reason != cpus.Halted {
-		t.Errorf("reason %d", e.Reason)
-	}
+	require.Equal(t, c.Run(c.Now()+1000).Reason, cpus.Halted, "reason")
 	c.Boot(testCode, testStack, 5, 6)
-	if c.R[3] != 5 || c.R[4] != 6 || c.PC() != testCode {
-		t.Error("arguments are lost")
-	}
+	require.That(t, c.R[3] == 5 && c.R[4] == 6 && c.PC() == testCode, "arguments are lost")
 	if v := to(t, c); v != vecSyscall || c.R[3] != 1 {
 		t.Error(vectorName(v))
 	}
@@ -258,9 +247,7 @@ func TestCall(t *testing.T) {
 	c := w.cpu()
 	c.R[rLR], c.R[rTOC] = testCode+8, 77
 	c.poke(testStack+48+8*8, 0x99)
-	if c.Arg(8) != 0x99 || c.SP() != testStack {
-		t.Fatal("arguments on the stack")
-	}
+	require.Need(t, c.Arg(8) == 0x99 && c.SP() == testStack, "arguments on the stack")
 	back := c.Call(cpus.Entry{PC: kernelMap + 0x14000, TOC: 88}, 0x200, 32, 1, 2, 3, 4, 5, 6, 7, 8, 20, 22)
 	if c.R[10] != 8 || c.R[rTOC] != 88 || back%16 != 0 || back > testStack-redZone-32 {
 		t.Errorf("r10 %d, r2 %d, stack %#x", c.R[10], c.R[rTOC], back)

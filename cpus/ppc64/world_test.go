@@ -7,6 +7,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -60,9 +61,7 @@ func newWorld(tb testing.TB, model string, code []uint32, maps ...mmu.Mapping) *
 		tb.Fatal(errs)
 	}
 	root, err := ISA().Tables(w.mem, worldTables, append([]mmu.Mapping{kernelMapping()}, maps...))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	w.bus = cpus.Bus{
 		Memory: w.mem, Phase: func(uint64) uint8 { return 0 }, Root: root, Interrupts: w.irq,
 		Native: [2]uint64{0x100, 0x1000},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // asked makes a CPU of a description with answers of its own, about to execute code.
@@ -53,9 +54,7 @@ func TestCPUIDTable(t *testing.T) {
 		{ISA32(), leafExtended + 1, 0, leaf{0, 0, 0, 1 << 20}},
 		{ISA32(), 1, 0, leaf{0x10676, 0x10800, 0, featuresD}},
 	} {
-		if got := cpuidOf(t, x.isa, a, x.eax, x.ecx); got != x.want {
-			t.Errorf("%s: leaf %#x, %d: %#x, want %#x", x.isa.Name, x.eax, x.ecx, got, x.want)
-		}
+		require.Equal(t, cpuidOf(t, x.isa, a, x.eax, x.ecx), x.want, "%s: leaf %#x, %d", x.isa.Name, x.eax, x.ecx)
 	}
 }
 
@@ -96,9 +95,7 @@ func TestMSRTable(t *testing.T) {
 			}
 		}
 		got := c.Refusals()
-		if len(got) != 1 || got[0].Count != 2 || got[0].PC != at || !strings.HasSuffix(got[0].Name, "msr of 0x345") {
-			t.Errorf("%x: refused %+v", code, got)
-		}
+		require.That(t, len(got) == 1 && got[0].Count == 2 && got[0].PC == at && strings.HasSuffix(got[0].Name, "msr of 0x345"), "%x: refused %+v", code, got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -27,9 +28,7 @@ func testCPU(tb testing.TB, model string, code []byte) *CPU {
 	}
 	mem := mmu.NewMemory(32 << 20)
 	root, err := isa.Tables(mem, 31<<20, testMaps(isa))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	mem.Write(testCode-kernelMap, code)
 	c := isa.New(0, cfg, cpus.Bus{Memory: mem, Phase: func(uint64) uint8 { return 0 }, Root: root}).(*CPU)
 	c.Boot(testCode, testStack)
@@ -49,9 +48,7 @@ func TestLoopRuns(t *testing.T) {
 	if e := c.Run(1e9); e.Reason != cpus.Halted {
 		t.Fatalf("stopped for %+v", e)
 	}
-	if c.R[rax] != 500500 {
-		t.Fatalf("rax = %d", c.R[rax])
-	}
+	require.Need(t, c.R[rax] == 500500, "rax = %d", c.R[rax])
 	if n := c.Counters().Instructions; n != 3002 {
 		t.Fatalf("%d instructions", n)
 	}

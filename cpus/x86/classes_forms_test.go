@@ -65,9 +65,7 @@ func TestPriceForms(t *testing.T) {
 		}
 	}
 	for _, f := range priceForms {
-		if forms[f.name]+only32[f.name] == "" {
-			t.Errorf("no code for %s", f.name)
-		}
+		require.That(t, forms[f.name]+only32[f.name] != "", "no code for %s", f.name)
 	}
 }
 
@@ -76,9 +74,7 @@ func TestInheritedPrices(t *testing.T) {
 	isa := ISA64()
 	all := isa.Inherit(map[string]cpus.Cost{"shift": {Latency: 1}, "rotate": {Latency: 2}, "lea_three": {Latency: clock.PerCycle}})
 	for name, want := range map[string]clock.Ticks{"shift_cl": 1, "rotate_cl": 1, "rotate_one": 2, "lea_three_scaled": clock.PerCycle} {
-		if got := all[name].Latency; got != want {
-			t.Errorf("%s inherits a latency of %d, want %d", name, got, want)
-		}
+		require.Equal(t, all[name].Latency, want, "%s inherits a latency of", name)
 	}
 	if _, ok := all["bswap64"]; ok {
 		t.Error("bswap64 has a price from nowhere")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -122,9 +123,7 @@ func TestTranslationsAreEachCPUs(t *testing.T) {
 	if r := &all[0].R; r[rbx] != 1 || r[rcx] != 1 || r[rdx] != 2 {
 		t.Errorf("cpu 0 reads %d, %d after the change and %d after invlpg; want 1, 1, 2", r[rbx], r[rcx], r[rdx])
 	}
-	if got := all[1].R[rcx]; got != 2 {
-		t.Errorf("cpu 1, which had no translation, reads %d, want 2", got)
-	}
+	require.Equal(t, all[1].R[rcx], 2, "cpu 1, which had no translation, reads")
 }
 
 // TestVersionsChangeNothing rewrites code between a few contents while two CPUs execute it, one of them

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // popTF is push $0x102; popf, which sets TF from the next instruction on.
@@ -58,9 +59,7 @@ func TestSingleStep(t *testing.T) {
 			w, c := startIn(t, isa, append(popTF[:6:6], x.code...)...)
 			c.R[rdi], c.R[rdx] = w.at(testData), kernelDS
 			rips, dr6 := w.steps(c, len(x.want))
-			if !equal(rips, x.want...) {
-				t.Errorf("%s: traps at %v; want %v", x.name, rips, x.want)
-			}
+			require.That(t, equal(rips, x.want...), "%s: traps at %v; want %v", x.name, rips, x.want)
 			for _, d := range dr6 {
 				if d != dr6BS {
 					t.Errorf("%s: DR6 %#x", x.name, d)
@@ -197,9 +196,7 @@ func TestInterrupts(t *testing.T) {
 			w.irq.queue = []uint8{0x30}
 			c.Interrupt()
 			tr := w.trapped(c)
-			if tr.vector != 0x30 || tr.rip != w.code(testCode)+x.want || tr.flags&flagIF == 0 || tr.flags&flagRF != 0 {
-				t.Errorf("%s: %+v; want interrupt 0x30 at +%d", x.name, tr, x.want)
-			}
+			require.That(t, tr.vector == 0x30 && tr.rip == w.code(testCode)+x.want && tr.flags&flagIF != 0 && tr.flags&flagRF == 0, "%s: %+v; want interrupt 0x30 at +%d", x.name, tr, x.want)
 		}
 	})
 }

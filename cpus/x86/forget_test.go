@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/internal/state"
 )
 
@@ -21,9 +22,7 @@ func goOn(t *testing.T, c *CPU, w *world) *CPU {
 		copy(w.mem.Raw(), c.Memory.Raw())
 		d.Restored()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 
@@ -131,7 +130,5 @@ func TestInstructionInTwoPages(t *testing.T) {
 		all[i] = c
 	}
 	a, b := all[0], all[1]
-	if a.Now() != b.Now() || a.Counts.ITLBMisses != b.Counts.ITLBMisses || a.R[rax] != 1 {
-		t.Errorf("%d misses in %d ticks; decoded anew %d in %d", a.Counts.ITLBMisses, a.Now(), b.Counts.ITLBMisses, b.Now())
-	}
+	require.That(t, a.Now() == b.Now() && a.Counts.ITLBMisses == b.Counts.ITLBMisses && a.R[rax] == 1, "%d misses in %d ticks; decoded anew %d in %d", a.Counts.ITLBMisses, a.Now(), b.Counts.ITLBMisses, b.Now())
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // TestFloatingState raises #NM by CR0.TS and EM, and #UD where SSE is not turned on (SDM vol. 3, 13.1).
@@ -44,9 +45,7 @@ func TestFloatingState(t *testing.T) {
 		if tr := w.trapped(c); tr.vector != x.vector || tr.code != 0 || tr.rip != testCode {
 			t.Errorf("%s: %+v; want vector %d", x.name, tr, x.vector)
 		}
-		if named := strings.Contains(strings.ToLower(c.Counts.LastUnknown), "fsin"); named != (x.name == "fsin") {
-			t.Errorf("%s: the unknown instruction is %q", x.name, c.Counts.LastUnknown)
-		}
+		require.That(t, strings.Contains(strings.ToLower(c.Counts.LastUnknown), "fsin") == (x.name == "fsin"), "%s: the unknown instruction is %q", x.name, c.Counts.LastUnknown)
 	}
 }
 
@@ -69,12 +68,8 @@ func TestStateImage(t *testing.T) {
 		if at(0, 2) != 0x37f || at(24, 4) != 0x1f80 || at(28, 4) != mxcsrKnown || at(160+16*7, 8) != 11 || at(160+16*7+8, 8) != 22 {
 			t.Errorf("saved control %#x, mxcsr %#x, xmm7 %d %d", at(0, 2), at(24, 4), at(160+16*7, 8), at(160+16*7+8, 8))
 		}
-		if saved := at(160+16*15, 8) == 33; saved != (isa.Bits == 64) {
-			t.Errorf("xmm15 is saved: %v", saved)
-		}
-		if c.fpu.control != 0x27f&0x1f3f|0x40 || c.fpu.mxcsr != 0x1fa0 || c.fpu.xmm[3] != (vec{0, 77}) {
-			t.Errorf("restored %+v", c.fpu)
-		}
+		require.Equal(t, at(160+16*15, 8) == 33, (isa.Bits == 64), "xmm15 is saved")
+		require.That(t, c.fpu.control == 0x27f&0x1f3f|0x40 && c.fpu.mxcsr == 0x1fa0 && c.fpu.xmm[3] == (vec{0, 77}), "restored %+v", c.fpu)
 	})
 }
 

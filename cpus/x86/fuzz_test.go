@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/require"
 )
 
 // seeds are encodings that once needed thought: prefixes in odd places, forms that are not modelled,
@@ -80,9 +81,7 @@ func fuzzBlock(t *testing.T, c *CPU, code []byte, off uint64) {
 	c.Memory.Write(pa, code)
 	for at := 0; at < len(code); {
 		in, op := c.Decode(code[at:], pc+uint64(at))
-		if in.Exec == nil || op.Len == 0 || op.Len > maxInsn || op.Len != in.Operands.len || int(op.Class) >= classes+len(priceForms) {
-			t.Fatalf("%+v %+v", in, op)
-		}
+		require.Need(t, in.Exec != nil && op.Len != 0 && op.Len <= maxInsn && op.Len == in.Operands.len && int(op.Class) < classes+len(priceForms), "%+v %+v", in, op)
 		at += int(op.Len)
 	}
 	c.R[rRIP] = pc
@@ -116,9 +115,7 @@ func fuzzRun(t *testing.T, c *CPU) {
 		t.Fatalf("%d instructions in so little time", n)
 	}
 	for i, v := range c.R[:r15+1] {
-		if v&^c.AddrMask != 0 {
-			t.Fatalf("register %d holds %#x", i, v)
-		}
+		require.Need(t, v&^c.AddrMask == 0, "register %d holds %#x", i, v)
 	}
 }
 

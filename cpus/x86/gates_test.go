@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // TestHandlerFlags enters a handler with NT set: it finds NT clear, as TF, RF and VM, and its frame has it (SDM vol. 3,
@@ -13,9 +14,7 @@ func TestHandlerFlags(t *testing.T) {
 		w, c := startIn(t, isa, 0x0f, 0x0b) // ud2
 		c.setFlags(flagNT|flagCF, flagNT|flagCF)
 		tr := w.trapped(c)
-		if tr.vector != vecUD || tr.flags&flagNT == 0 {
-			t.Fatalf("%+v", tr)
-		}
+		require.Need(t, tr.vector == vecUD && tr.flags&flagNT != 0, "%+v", tr)
 		if got := c.flags() & (flagTF | flagNT | flagRF | flagVM | flagCF); got != flagCF {
 			t.Errorf("flags %#x in the handler, want %#x", got, uint64(flagCF))
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // Places in abi.numbers.
@@ -153,9 +154,7 @@ func (a *abi) runs(t *testing.T) error {
 	text := append([]byte{}, h.b...)
 	copy(text, jump32(hostText, h.labels["exit"]))
 	path := filepath.Join(t.TempDir(), "nothing")
-	if err := os.WriteFile(path, program(h, text, nil, 0), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, program(h, text, nil, 0), 0o700))
 	if err := osexec.Command(path).Run(); err != nil {
 		return fmt.Errorf("a program of %d bits in %s cannot be executed: %w", a.bits, filepath.Dir(path), err)
 	}

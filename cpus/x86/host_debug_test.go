@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // userDebugReg is where the debug registers stand in what PTRACE_POKEUSER writes (the kernel's struct user).
@@ -88,14 +89,10 @@ func TestDebugRegistersAgainstHost(t *testing.T) {
 			known.note(&known.known[i], !slices.Equal(got, want))
 			got = x.separate(got)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("case %d, DR7 %#x, registers %#x, code % x:\nhost      %v\nsimulator %v", i, x.dr7, x.regs, x.code, want, got)
-		}
+		require.That(t, slices.Equal(got, want), "case %d, DR7 %#x, registers %#x, code % x:\nhost      %v\nsimulator %v", i, x.dr7, x.regs, x.code, want, got)
 		traps += len(want)
 	}
-	if traps < 100 {
-		t.Errorf("%d traps in all cases: too few to compare anything", traps)
-	}
+	require.That(t, traps >= 100, "%d traps in all cases: too few to compare anything", traps)
 	known.check(t)
 }
 
@@ -148,9 +145,7 @@ func (x *debugCase) onHost(t *testing.T) (traps []debugTrap, err error) {
 	runtime.LockOSThread() // a tracer is a thread
 	defer runtime.UnlockOSThread()
 	path := filepath.Join(t.TempDir(), "tracee")
-	if err := os.WriteFile(path, tracee(x.code), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, tracee(x.code), 0o700))
 	cmd := osexec.Command(path)
 	cmd.SysProcAttr = &sys.SysProcAttr{Ptrace: true}
 	if err := cmd.Start(); err != nil {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // apart are operations whose results are the host's own: its kernel, its selectors, its clock, its identity.
@@ -131,9 +132,7 @@ func compareSteps(t *testing.T, h *stepped, bits int, departing *departures) {
 		}
 	}
 	t.Logf("%d compared, of which %d completed; %d refused by the model", x.compared, x.completed, x.refused)
-	if x.completed < n/8 {
-		t.Errorf("%d of %d completed: too few to compare anything", x.completed, n)
-	}
+	require.That(t, x.completed >= n/8, "%d of %d completed: too few to compare anything", x.completed, n)
 }
 
 // compare steps host and simulator.

@@ -14,6 +14,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // Places of a program in user mode: memory from a physical address on, its stack, and where system calls go.
@@ -53,9 +54,7 @@ func TestStaticProgram(t *testing.T) {
 	}
 	want, err := osexec.Command(path, "argument").Output()
 	var exit *osexec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 7 {
-		t.Fatalf("on the host: %v", err)
-	}
+	require.Need(t, errors.As(err, &exit) && exit.ExitCode() == 7, "on the host: %v", err)
 	for _, model := range []string{cpus.Throughput, cpus.Window} {
 		p := newProcess(t, model, path, "static", "argument")
 		p.run(t)
@@ -78,9 +77,7 @@ func newProcess(t *testing.T, model, path string, args ...string) *process {
 	c.cr4 |= cr4OSFXSR
 	c.msr.lstar, c.msr.star, c.msr.fmask = programCalls, (userDS-8)<<48|kernelCS<<32, flagIF
 	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = f.Close() }() // it was only read
 	var head uint64
 	for _, s := range f.Progs {
@@ -106,9 +103,7 @@ func newProcess(t *testing.T, model, path string, args ...string) *process {
 func (p *process) take(pages int) uint64 {
 	at := p.free
 	p.free += uint64(pages) << 12
-	if p.free > programEnd {
-		p.tb.Fatal("the program needs more memory than there is")
-	}
+	require.Need(p.tb, p.free <= programEnd, "the program needs more memory than there is")
 	return at
 }
 

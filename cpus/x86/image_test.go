@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"kprobesim/internal/require"
 )
 
 // TestImagesAreModelled decodes every function of the committed kernel images: each instruction must be
@@ -13,9 +15,7 @@ import (
 func TestImagesAreModelled(t *testing.T) {
 	for _, isa := range []string{"i386", "x86_64"} {
 		paths, err := filepath.Glob("../../workloads/images/" + isa + "-*.elf")
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("no kernel images of %s under workloads/images: %v", isa, err)
-		}
+		require.Need(t, err == nil && len(paths) != 0, "no kernel images of %s under workloads/images: %v", isa, err)
 		for _, p := range paths {
 			t.Run(filepath.Base(p), func(t *testing.T) { checkImage(t, p) })
 		}
@@ -24,14 +24,10 @@ func TestImagesAreModelled(t *testing.T) {
 
 func checkImage(t *testing.T, path string) {
 	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	syms, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	funcs, insns := 0, 0
 	for _, s := range syms {
 		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 || int(s.Section) >= len(f.Sections) {
@@ -48,9 +44,7 @@ func checkImage(t *testing.T, path string) {
 		funcs++
 		insns += checkFunction(t, f.Machine == elf.EM_X86_64, s.Name, s.Value, code)
 	}
-	if funcs < 50 || insns < 1000 {
-		t.Errorf("%d functions with %d instructions are no kernel", funcs, insns)
-	}
+	require.That(t, funcs >= 50 && insns >= 1000, "%d functions with %d instructions are no kernel", funcs, insns)
 	t.Logf("%d functions, %d instructions", funcs, insns)
 }
 

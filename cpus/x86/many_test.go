@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // priorityDevice is a local APIC of which only the task priority register is there.
@@ -77,9 +78,7 @@ func TestReset(t *testing.T) {
 			if diff := differences(c, fresh); diff != "" {
 				t.Fatalf("seed %d: %s", seed, diff)
 			}
-			if c.Now() < before {
-				t.Errorf("time ran back from %d to %d", before, c.Now())
-			}
+			require.That(t, c.Now() >= before, "time ran back from %d to %d", before, c.Now())
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -19,9 +20,7 @@ func unpaged(t *testing.T, isa *cpus.ISA, at uint64, code ...byte) (w *world, c 
 	w.store(w.at(worldGDT)+code32, 0x00cf9b000000ffff)
 	maps := append(testMaps(isa), mmu.Mapping{Size: worldRAM, Large: true, Writable: true, Exec: true})
 	root, err := isa.Tables(w.mem, 0xd00000, maps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.mem.Write(at, code)
 	bus := w.bus
 	bus.Root = Unpaged
@@ -50,9 +49,7 @@ func TestIntoLongMode(t *testing.T) {
 	w.mem.Write(narrow, []byte{0xb8, 5, 0, 0, 0, 0x48, 0x48, 0xcc, 0x42, 0xf4})
 	c.R[rdx] = 7
 	tr := w.trapped(c)
-	if tr.vector != vecBP || tr.rip != narrow+8 || tr.cs != code32 || tr.sp != 0x600000 || !c.long {
-		t.Fatalf("breakpoint of compatibility mode: %+v, 64-bit code %v", tr, c.long)
-	}
+	require.Need(t, tr.vector == vecBP && tr.rip == narrow+8 && tr.cs == code32 && tr.sp == 0x600000 && c.long, "breakpoint of compatibility mode: %+v, 64-bit code %v", tr, c.long)
 	if c.R[rax] != 3 || c.R[rcx] != 0x600000 || c.R[rbx] != 0x9abcdef0 {
 		t.Errorf("rax %#x, rcx %#x, rbx %#x", c.R[rax], c.R[rcx], c.R[rbx])
 	}
@@ -209,15 +206,9 @@ func TestDescriptorBits(t *testing.T) {
 	w.store(worldGDT+sel, 0x00cf92000000ffff)
 	c.R[rax], c.R[rbx] = sel, tssSel
 	tr := w.trapped(c)
-	if tr.vector != vecGP || tr.code != tssSel || tr.rip != testCode+5 {
-		t.Errorf("busy task: %+v", tr)
-	}
-	if got := w.load(worldGDT + sel); got != 0x00cf93000000ffff {
-		t.Errorf("the segment's descriptor is %#x", got)
-	}
-	if got := w.load(worldGDT+tssSel) >> 40 & 0xff; got != 0x8b {
-		t.Errorf("the task's type is %#x", got)
-	}
+	require.That(t, tr.vector == vecGP && tr.code == tssSel && tr.rip == testCode+5, "busy task: %+v", tr)
+	require.Equal(t, w.load(worldGDT+sel), 0x00cf93000000ffff, "the segment's descriptor")
+	require.Equal(t, w.load(worldGDT+tssSel)>>40&0xff, 0x8b, "the task's type")
 }
 
 // TestPresence tells what is missing: a stack, a segment, a task or a table of descriptors.
@@ -243,9 +234,7 @@ func TestPresence(t *testing.T) {
 		if tr := w.trapped(c); tr.vector != x.vector || tr.code != sel {
 			t.Errorf("%s: %+v; want vector %d", x.name, tr, x.vector)
 		}
-		if c.tr.sel == sel || c.ldt.sel == sel || c.seg[segDS].sel == sel || c.seg[segSS].sel == sel {
-			t.Errorf("%s: it is loaded all the same", x.name)
-		}
+		require.That(t, c.tr.sel != sel && c.ldt.sel != sel && c.seg[segDS].sel != sel && c.seg[segSS].sel != sel, "%s: it is loaded all the same", x.name)
 	}
 }
 
@@ -307,9 +296,7 @@ func TestSysenter64(t *testing.T) {
 		if wide {
 			want = kernelCS + 32 | 3
 		}
-		if tr.vector != vecUD || tr.rip != user+2 || tr.sp != user+0x800 || tr.cs != want || tr.ss != want+8 {
-			t.Errorf("REX.W %v: %+v; want cs %#x", wide, tr, want)
-		}
+		require.That(t, tr.vector == vecUD && tr.rip == user+2 && tr.sp == user+0x800 && tr.cs == want && tr.ss == want+8, "REX.W %v: %+v; want cs %#x", wide, tr, want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // counting is an observer that counts, and checks that time does not run backwards.
@@ -18,9 +19,7 @@ type counting struct {
 // Step implements cpus.Observer.
 func (o *counting) Step(s *cpus.Step) {
 	o.steps++
-	if int64(s.Start) < o.end || s.End < s.Start {
-		o.t.Errorf("step %d at %#x runs from %d to %d after %d", o.steps, s.PC, s.Start, s.End, o.end)
-	}
+	require.That(o.t, int64(s.Start) >= o.end && s.End >= s.Start, "step %d at %#x runs from %d to %d after %d", o.steps, s.PC, s.Start, s.End, o.end)
 	o.end = int64(s.End)
 }
 
@@ -107,9 +106,7 @@ func observeCode(t *testing.T, isa *cpus.ISA) {
 		plain, _ := spannedRun(t, isa, code, seed, i%5, "")
 		some, inSpan := spannedRun(t, isa, code, seed, i%5, "span")
 		all, inAll := spannedRun(t, isa, code, seed, i%5, "all")
-		if !slices.Equal(inSpan, inAll) {
-			t.Errorf("run %d: observing a span shows %d instructions, observing all %d", i, len(inSpan), len(inAll))
-		}
+		require.That(t, slices.Equal(inSpan, inAll), "run %d: observing a span shows %d instructions, observing all %d", i, len(inSpan), len(inAll))
 		for _, c := range []*CPU{some, all} {
 			if c.R != plain.R || c.Now() != plain.Now() || c.Counts != plain.Counts {
 				t.Errorf("run %d: observed, %d instructions in %d ticks to %#x; else %d in %d to %#x", i,
@@ -118,9 +115,7 @@ func observeCode(t *testing.T, isa *cpus.ISA) {
 		}
 		total += len(inAll)
 	}
-	if total < 100 {
-		t.Errorf("only %d instructions were observed", total)
-	}
+	require.That(t, total >= 100, "only %d instructions were observed", total)
 }
 
 // spannedRun executes 500 instructions and returns those that were observed in a span.
@@ -156,8 +151,6 @@ func TestBreak(t *testing.T) {
 	start := c.PC()
 	for i, want := range []struct{ n, off uint64 }{{2, 2}, {1, 3}, {3, 0}, {2, 2}, {1, 3}} {
 		n, e := c.Steps(100, 1<<40)
-		if uint64(n) != want.n || e.Reason != cpus.Broken || c.PC() != start+want.off {
-			t.Errorf("stop %d: %d instructions to +%d, reason %d; want %d to +%d", i, n, c.PC()-start, e.Reason, want.n, want.off)
-		}
+		require.That(t, uint64(n) == want.n && e.Reason == cpus.Broken && c.PC() == start+want.off, "stop %d: %d instructions to +%d, reason %d; want %d to +%d", i, n, c.PC()-start, e.Reason, want.n, want.off)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -32,9 +33,7 @@ func tables(t *testing.T, f pageFormat, base uint64) (*mmu.Memory, uint64) {
 		{VA: base, Large: true, Writable: true},
 		{VA: 0x1000, PA: 0x5000, Size: 0x3000, Exec: true},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m, root
 }
 
@@ -43,13 +42,9 @@ func TestWalk(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			m, root := tables(t, x.format, x.base)
 			p, refs, f := x.format.walk(m, root, x.base+0x612345, access{write: true})
-			if f != nil || p.Offset(x.base+0x612345) != 0x612345 || refs.N != x.refs-1 || p.Allows(mmu.Exec) != x.execute || !p.Dirty || p.Shift != x.format.large {
-				t.Errorf("large page: %+v %+v %v", p, refs, f)
-			}
+			require.That(t, f == nil && p.Offset(x.base+0x612345) == 0x612345 && refs.N == x.refs-1 && p.Allows(mmu.Exec) == x.execute && p.Dirty && p.Shift == x.format.large, "large page: %+v %+v %v", p, refs, f)
 			p, refs, f = x.format.walk(m, root, 0x2abc, access{exec: true, protect: true})
-			if f != nil || p.Offset(0x2abc) != 0x6abc || refs.N != x.refs || !p.Allows(mmu.Exec) {
-				t.Errorf("small page: %+v %+v %v", p, refs, f)
-			}
+			require.That(t, f == nil && p.Offset(0x2abc) == 0x6abc && refs.N == x.refs && p.Allows(mmu.Exec), "small page: %+v %+v %v", p, refs, f)
 			for _, va := range []uint64{x.base + 0x612345, 0x2abc, 0x4000} {
 				p, _, f := x.format.walk(m, root, va, access{})
 				if pa, ok := x.format.peek(m, root, va); ok != (f == nil) || ok && pa != p.Offset(va) {
@@ -100,9 +95,7 @@ func TestUserPages(t *testing.T) {
 			{VA: 0x2000, PA: 0x6000, Size: 0x1800, Exec: true, User: true},
 			{VA: 0x4000, PA: 0x9000, Size: 0x1000, Writable: true, User: true},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, c := range []struct {
 			va  uint64
 			acc access
@@ -187,9 +180,7 @@ func TestWithoutLargePages(t *testing.T) {
 		t.Error("a large page was built")
 	}
 	root, err := f.build(m, 0x10000, []mmu.Mapping{{VA: 0xc0001000, PA: 0x2000, Size: 0x1000}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at := root + 0x300*4
 	m.Store(binary.LittleEndian, at, 4, m.Load(binary.LittleEndian, at, 4)|pteLarge)
 	if p, _, fault := f.walk(m, root, 0xc0001234, access{}); fault != nil || p.Offset(0xc0001234) != 0x2234 {

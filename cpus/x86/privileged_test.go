@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // wrmsrCode is mov $n,%ecx; wrmsr.
@@ -60,12 +61,8 @@ func TestUserModeReachesNoNative(t *testing.T) {
 		var seen []bool
 		c.Observe(observeFunc(func(s *cpus.Step) { seen = append(seen, s.User) }))
 		tr := w.trapped(c)
-		if tr.vector != vecPF || tr.rip != native || tr.code&^pfFetch != pfPresent|pfUser {
-			t.Errorf("user mode: %+v", tr)
-		}
-		if len(seen) < 3 || !seen[0] || !seen[1] || seen[2] {
-			t.Errorf("levels of instructions: user mode %v", seen)
-		}
+		require.That(t, tr.vector == vecPF && tr.rip == native && tr.code&^pfFetch == pfPresent|pfUser, "user mode: %+v", tr)
+		require.That(t, len(seen) >= 3 && seen[0] && seen[1] && !seen[2], "levels of instructions: user mode %v", seen)
 	})
 }
 
@@ -122,9 +119,7 @@ func TestSystemCall(t *testing.T) {
 		t.Fatalf("after syscall: level %d, cs %#x, rcx %#x, r11 %#x, flags %#x", c.cpl, c.seg[segCS].sel, c.R[rcx], c.R[r11], c.flags())
 	}
 	tr := w.trapped(c)
-	if tr.vector != vecUD || tr.rip != user+2 || tr.cs != userCS || tr.ss != userDS || tr.flags&^flagRF != flagIF|flagDF|flagCF|flagOne {
-		t.Errorf("after sysret: %+v", tr)
-	}
+	require.That(t, tr.vector == vecUD && tr.rip == user+2 && tr.cs == userCS && tr.ss == userDS && tr.flags&^flagRF == flagIF|flagDF|flagCF|flagOne, "after sysret: %+v", tr)
 	// a masked TF does not trap on the way in
 	w.mem.Write(testCode-kernelMap, []byte{0x90, 0x0f, 0x0b})
 	w.user(c)
@@ -154,9 +149,7 @@ func TestDescriptorTables(t *testing.T) {
 		if c.gdt != (table{w.at(worldGDT), 0x7f}) || c.idt != (table{w.at(worldIDT), 0x3ff}) || c.tr.base != w.at(worldTSS) || c.R[rdx] != tssSel || c.R[rbx] != 0 {
 			t.Errorf("gdt %+v, idt %+v, tr %+v, str %#x, sldt %#x", c.gdt, c.idt, c.tr, c.R[rdx], c.R[rbx])
 		}
-		if w.mem.Load(binary.LittleEndian, testData-directMap+34, isa.Bits/8) != w.at(worldGDT) || w.mem.Load(binary.LittleEndian, testData-directMap+48, 2) != 0x3ff {
-			t.Error("sgdt and sidt store other values than were loaded")
-		}
+		require.That(t, w.mem.Load(binary.LittleEndian, testData-directMap+34, isa.Bits/8) == w.at(worldGDT) && w.mem.Load(binary.LittleEndian, testData-directMap+48, 2) == 0x3ff, "sgdt and sidt store other values than were loaded")
 	})
 }
 

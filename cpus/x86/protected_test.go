@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -18,9 +19,7 @@ func TestCallingConvention(t *testing.T) {
 			t.Errorf("called: pc %#x, sp %#x", c.PC(), c.SP())
 		}
 		for i := range 8 {
-			if v := c.Arg(i); v != uint64(11+i) {
-				t.Errorf("argument %d is %d", i, v)
-			}
+			require.Equal(t, c.Arg(i), uint64(11+i), "argument %d", i)
 		}
 		c.Return(99)
 		if c.PC() != ret || c.SP() != back || c.Returned(before) != 99 || c.SP() != before {
@@ -33,9 +32,7 @@ func TestRegisterNames(t *testing.T) {
 	for bits, want := range map[int][2]string{64: {"rax", "rip"}, 32: {"eax", "eip"}} {
 		w := newWorld(t, map[int]*cpus.ISA{64: ISA64(), 32: ISA32()}[bits], cpus.Window, nil)
 		regs := w.cpu().Registers()
-		if regs[0].Name != want[0] || regs[bits/4&^7].Name != want[1] {
-			t.Errorf("%d bits: %+v", bits, regs)
-		}
+		require.That(t, regs[0].Name == want[0] && regs[bits/4&^7].Name == want[1], "%d bits: %+v", bits, regs)
 	}
 }
 
@@ -141,9 +138,7 @@ func TestSegmentLoads(t *testing.T) {
 		w.store(w.at(worldGDT)+freeSel, x.desc)
 		c.R[rax] = x.sel
 		tr := w.trapped(c)
-		if tr.vector != vecGP || tr.code != x.err || tr.rip != w.code(testCode) || (c.Counts.Unmodelled == 1) != x.unmodels {
-			t.Errorf("%s: %+v, %d not modelled; want #GP with code %#x", x.name, tr, c.Counts.Unmodelled, x.err)
-		}
+		require.That(t, tr.vector == vecGP && tr.code == x.err && tr.rip == w.code(testCode) && (c.Counts.Unmodelled == 1) == x.unmodels, "%s: %+v, %d not modelled; want #GP with code %#x", x.name, tr, c.Counts.Unmodelled, x.err)
 	}
 }
 
@@ -195,9 +190,7 @@ func TestIntoPAE(t *testing.T) {
 	w, c := startIn(t, ISA32(), join(wrmsrCode(msrEFER), []byte{0x0f, 0x22, 0xdb, 0x0f, 0x22, 0xe6, 0x8b, 0x2f, 0xf4})...)
 	maps := append(testMaps(ISA32()), mmu.Mapping{VA: 0x40000000, PA: 0x400000, Size: 0x1000})
 	root, err := paeFormat(true, 52).build(w.mem, 0xd00000, maps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.mem.Store(binary.LittleEndian, 0x400010, 4, 55)
 	c.R[rax], c.R[rdx], c.R[rbx], c.R[rsi], c.R[rdi] = eferNXE, 0, root, c.cr4|cr4PAE, 0x40000010
 	if halt(t, c); c.R[rbp] != 55 || !c.tables.forbidsExecution() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // Where the trampoline of these tests lies: its data and its stack are in its segment.
@@ -70,9 +71,7 @@ func TestRealModeStart(t *testing.T) {
 		if c.R[rsi]&0xffff != 0x1234 || c.R[rbx] != 0xdeadbeef || c.R[rbp] != 0xdeadbeef || c.R[rcx] != 0xdeadbeef || c.R[rdx] != 0xdeadbeef {
 			t.Errorf("%s: esi %#x ebx %#x ebp %#x ecx %#x edx %#x", isa.Name, c.R[rsi], c.R[rbx], c.R[rbp], c.R[rcx], c.R[rdx])
 		}
-		if c.R[rsp] != 0xf00 || c.Counts.Unmodelled != 0 {
-			t.Errorf("%s: esp %#x, %d instructions not modelled", isa.Name, c.R[rsp], c.Counts.Unmodelled)
-		}
+		require.That(t, c.R[rsp] == 0xf00 && c.Counts.Unmodelled == 0, "%s: esp %#x, %d instructions not modelled", isa.Name, c.R[rsp], c.Counts.Unmodelled)
 	}
 }
 
@@ -102,9 +101,7 @@ func TestRealModeRefused(t *testing.T) {
 		}
 		_, c := startReal(t, ISA64(), code, x.behind)
 		e := c.Run(1 << 40)
-		if said := e.Detail + " " + c.Counts.LastUnknown; e.Reason != cpus.Shutdown || !strings.Contains(said, x.want) {
-			t.Errorf("%s: %+v, %q; want %q", name, e, c.Counts.LastUnknown, x.want)
-		}
+		require.That(t, e.Reason == cpus.Shutdown && strings.Contains((e.Detail+" "+c.Counts.LastUnknown), x.want), "%s: %+v, %q; want %q", name, e, c.Counts.LastUnknown, x.want)
 	}
 }
 

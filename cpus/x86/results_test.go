@@ -10,6 +10,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // TestResults executes instructions from random states and holds what changes against the results that the engine is told
@@ -40,19 +41,13 @@ func TestResults(t *testing.T) {
 		}
 	}
 	for op := range rows {
-		if h.ran[op] == 0 && !slices.Contains(notHeld, op) {
-			t.Errorf("%v completed never", op)
-		}
+		require.That(t, h.ran[op] != 0 || slices.Contains(notHeld, op), "%v completed never", op)
 	}
 	for _, op := range notHeld {
-		if h.ran[op] != 0 {
-			t.Errorf("%v completed, so that it is held: it does not belong in notHeld", op)
-		}
+		require.That(t, h.ran[op] == 0, "%v completed, so that it is held: it does not belong in notHeld", op)
 	}
 	for x, n := range h.named {
-		if n >= enoughToChange && h.changed[x] == 0 {
-			t.Errorf("%v names register %d in %d cases and changed it in none", x.op, x.register, n)
-		}
+		require.That(t, n < enoughToChange || h.changed[x] != 0, "%v names register %d in %d cases and changed it in none", x.op, x.register, n)
 	}
 }
 
@@ -226,8 +221,6 @@ func TestSecondWaitsForFirst(t *testing.T) {
 		c.cr4 |= cr4OSFXSR
 		c.R[rsi], c.R[rdi] = testData, testData+64
 		halt(t, c)
-		if got := c.Now().Cycles()/slow == 2; got != x.waits {
-			t.Errorf("%s: % x, % x take %d cycles", x.name, x.first, x.second, c.Now().Cycles())
-		}
+		require.That(t, (c.Now().Cycles()/slow == 2) == x.waits, "%s: % x, % x take %d cycles", x.name, x.first, x.second, c.Now().Cycles())
 	}
 }

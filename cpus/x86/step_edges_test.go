@@ -7,6 +7,8 @@ import (
 	"slices"
 	sys "syscall"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // edge is a step at the edge of a page, a segment or a string. What Intel's processors do there is in it; the host's say
@@ -236,9 +238,7 @@ func TestFlagsOfFaultAmidRepetition(t *testing.T) {
 			from.regs[rax], from.mem[0] = 1, 1 // unlike what is read
 		}
 		got := s.run(append(code, make([]byte, 14)...), from, 0)
-		if !got.faults(stepEnd) || got.flags&arith != flagSF|flagCF || got.regs[rcx] != 4 || got.regs[rdi] != stepEnd {
-			t.Errorf("% x: %v at %#x, flags %#x, registers %#x", code, got.signal, got.addr, got.flags, got.regs)
-		}
+		require.That(t, got.faults(stepEnd) && got.flags&arith == flagSF|flagCF && got.regs[rcx] == 4 && got.regs[rdi] == stepEnd, "% x: %v at %#x, flags %#x, registers %#x", code, got.signal, got.addr, got.flags, got.regs)
 	}
 }
 
@@ -249,9 +249,7 @@ func TestRepetitionShowsRF(t *testing.T) {
 	from.regs[rcx], from.regs[rsi], from.regs[rdi] = maxRepeat+5, traceeData, traceeData
 	s.w.irq.queue = []uint8{40}
 	got := s.run([]byte{0xf3, 0xac, 0x0f, 0x0b}, from, 0)
-	if got.rip != traceeCode || got.flags&flagRF != 0 {
-		t.Fatalf("an interrupt in front of it: rip %#x, flags %#x", got.rip, got.flags)
-	}
+	require.Need(t, got.rip == traceeCode && got.flags&flagRF == 0, "an interrupt in front of it: rip %#x, flags %#x", got.rip, got.flags)
 	c := s.c
 	s.start([]byte{0xf3, 0xac, 0x0f, 0x0b}, from, 0)
 	c.Steps(1, c.Now()+1e9)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // handlers is where the gates of a test point: one hlt for each vector.
@@ -52,16 +53,12 @@ func (w *world) trapped(c *CPU) trap {
 	w.tb.Helper()
 	e := c.Run(c.Now() + 1e8)
 	v := int(c.PC() - 1 - w.code(handlers))
-	if e.Reason != cpus.Halted || v < 0 || v >= 64 {
-		w.tb.Fatalf("no exception: stopped for %+v at %#x", e, c.PC())
-	}
+	require.Need(w.tb, e.Reason == cpus.Halted && v >= 0 && v < 64, "no exception: stopped for %+v at %#x", e, c.PC())
 	tr := trap{vector: v}
 	sp := c.SP()
 	at := func(i uint64) uint64 {
 		pa, ok := c.Translate(sp + c.word()*i)
-		if !ok {
-			w.tb.Fatalf("the frame at %#x is not mapped", sp)
-		}
+		require.Need(w.tb, ok, "the frame at %#x is not mapped", sp)
 		return w.mem.Load(binary.LittleEndian, pa, int(c.word()))
 	}
 	if hasCode[v] {
@@ -132,18 +129,10 @@ func TestExceptions(t *testing.T) {
 				if strings.HasPrefix(x.name, "jump") {
 					at = w.moved(x.rax)
 				}
-				if tr.vector != x.vector || tr.code != x.err || tr.rip != at || c.cr2 != x.cr2 {
-					t.Errorf("%+v with cr2 %#x; want vector %d, code %#x, rip %#x, cr2 %#x", tr, c.cr2, x.vector, x.err, at, x.cr2)
-				}
-				if tr.cs != kernelCS || tr.ss != kernelDS || x.name != "bad code selector" && tr.sp != sp {
-					t.Errorf("frame %+v, rsp before %#x", tr, sp)
-				}
-				if rf := tr.flags&flagRF != 0; rf != (x.vector != vecBP && x.vector != 0x21) {
-					t.Errorf("RF of the frame is %v", rf)
-				}
-				if c.ctl&flagIF != 0 {
-					t.Error("an interrupt gate leaves IF set")
-				}
+				require.That(t, tr.vector == x.vector && tr.code == x.err && tr.rip == at && c.cr2 == x.cr2, "%+v with cr2 %#x; want vector %d, code %#x, rip %#x, cr2 %#x", tr, c.cr2, x.vector, x.err, at, x.cr2)
+				require.That(t, tr.cs == kernelCS && tr.ss == kernelDS && (x.name == "bad code selector" || tr.sp == sp), "frame %+v, rsp before %#x", tr, sp)
+				require.Equal(t, tr.flags&flagRF != 0, (x.vector != vecBP && x.vector != 0x21), "RF of the frame")
+				require.That(t, c.ctl&flagIF == 0, "an interrupt gate leaves IF set")
 			})
 		}
 	})
@@ -180,9 +169,7 @@ func TestUserRights(t *testing.T) {
 				w.user(c)
 				c.R[rRIP], c.R[rsp], c.R[rax] = user, user+0x1800, w.moved(x.rax)
 				tr := w.trapped(c)
-				if tr.vector != x.vector || tr.code != x.err || tr.cs != w.userCS() || tr.ss != userDS || tr.sp != user+0x1800 {
-					t.Errorf("%+v; want vector %d, code %#x from user mode", tr, x.vector, x.err)
-				}
+				require.That(t, tr.vector == x.vector && tr.code == x.err && tr.cs == w.userCS() && tr.ss == userDS && tr.sp == user+0x1800, "%+v; want vector %d, code %#x from user mode", tr, x.vector, x.err)
 				if sp := c.SP(); c.cpl != 0 || sp > w.at(worldStack) || sp < w.at(worldStack)-64 {
 					t.Errorf("handler at level %d with rsp %#x; want 0 and the TSS's stack %#x", c.cpl, sp, w.at(worldStack))
 				}
@@ -238,9 +225,7 @@ func TestShutdown(t *testing.T) {
 			w, c := startIn(t, isa, 0x8b, 0x00)
 			spoil(w, c)
 			e := c.Run(1e9)
-			if e.Reason != cpus.Shutdown || !strings.Contains(e.Detail, "triple fault") || !strings.Contains(e.Detail, fmt.Sprintf("%#x", w.code(testCode))) {
-				t.Errorf("%s: %+v; want a shutdown that says where", name, e)
-			}
+			require.That(t, e.Reason == cpus.Shutdown && strings.Contains(e.Detail, "triple fault") && strings.Contains(e.Detail, fmt.Sprintf("%#x", w.code(testCode))), "%s: %+v; want a shutdown that says where", name, e)
 		}
 	})
 }
@@ -252,9 +237,7 @@ func TestAccessedAndDirty(t *testing.T) {
 		w.mapPage(va, 0x400000|ptePresent|pteWrite)
 		c.R[rax] = va
 		entry := func() uint64 { return w.mem.Load(binary.LittleEndian, w.pte(va), w.entry()) & (pteAccessed | pteDirty) }
-		if entry() != 0 {
-			t.Error("bits set before any access")
-		}
+		require.That(t, entry() == 0, "bits set before any access")
 		if halt(t, c); entry() != pteAccessed {
 			t.Errorf("after a read: %#x", entry())
 		}
@@ -380,9 +363,7 @@ func TestCpuid(t *testing.T) {
 			c.R[rax] = x.leaf
 			halt(t, c)
 			want := x.both || isa.Bits == 64
-			if got := c.R[x.reg]>>x.bit&1 == 1; got != want {
-				t.Errorf("%s: %v, want %v", x.name, got, want)
-			}
+			require.Equal(t, c.R[x.reg]>>x.bit&1 == 1, want, "%s", x.name)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	settings "kprobesim/internal/host"
 	"kprobesim/internal/hostcode"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -29,9 +30,7 @@ func TestStruckCodeOfTheHost(t *testing.T) {
 	c.Untimed(1, 1<<60)
 	var profile bytes.Buffer
 	runtime.SetCPUProfileRate(1000) // or the next call takes a tenth; it says that it cannot
-	if err := pprof.StartCPUProfile(&profile); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pprof.StartCPUProfile(&profile))
 	over, collections := make(chan bool), make(chan int)
 	go func() {
 		for n := 0; ; n++ {
@@ -50,9 +49,7 @@ func TestStruckCodeOfTheHost(t *testing.T) {
 	close(over)
 	n := <-collections
 	pprof.StopCPUProfile()
-	if !struckOutside(t, &profile) || n == 0 {
-		t.Errorf("no signal struck in code of the host, or there were no collections: %d", n)
-	}
+	require.That(t, struckOutside(t, &profile) && n != 0, "no signal struck in code of the host, or there were no collections: %d", n)
 	if n := c.Counters().Instructions; c.R[rax] != rounds*(rounds+1)/2 || n != 3*rounds+2 {
 		t.Errorf("rax = %d after %d instructions", c.R[rax], n)
 	}
@@ -62,13 +59,9 @@ func TestStruckCodeOfTheHost(t *testing.T) {
 func struckOutside(t *testing.T, profile io.Reader) bool {
 	t.Helper()
 	text, err := gzip.NewReader(profile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all, err := io.ReadAll(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return bytes.Contains(all, []byte("runtime._ExternalCode"))
 }
 
@@ -131,7 +124,5 @@ func wall(t *testing.T, isa *cpus.ISA, code []byte, seed uint64, untimed bool) {
 			t.Fatalf("% x: word %d beside the CPU is %#x or %#x", code, i, f.before[i], f.after[i])
 		}
 	}
-	if err := ram.Free(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ram.Free())
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -77,9 +78,7 @@ func newWorldIn(tb testing.TB, isa *cpus.ISA, model string, code []byte, mem *mm
 		tb.Fatal(errs)
 	}
 	root, err := isa.Tables(w.mem, worldTables, maps)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	w.bus = cpus.Bus{Memory: w.mem, Phase: func(uint64) uint8 { return 0 }, Root: root, Interrupts: w.irq}
 	w.mem.Write(testCode-kernelMap, code)
 	w.descriptors()

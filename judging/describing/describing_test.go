@@ -92,9 +92,7 @@ func TestFindsNumbers(t *testing.T) {
 	for key, want := range map[string]string{
 		"cost.imul.latency": "7", "cost.shift.latency": "2", "event.store_forward.cycles": "5", "cost.bswap.latency": "1",
 	} {
-		if got := d.text(strings.Split(key, ".")...); got != want {
-			t.Errorf("%s: %s, want %s", key, got, want)
-		}
+		require.Equal(t, d.text(strings.Split(key, ".")...), want, "%s", key)
 	}
 	for table, want := range map[string]string{
 		"cost.imul": "here: ", "cost.bswap": "here: bswap %eax, 1.00 cycles", "cost.mul": "prior: opteron-246 has it from IL:",
@@ -122,17 +120,13 @@ func TestLeavesOpen(t *testing.T) {
 	wide.CPU.Classes["nop"] = k
 	s.pricer = judging.NewPricer(&wide.CPU)
 	only(t, d, "cost.nop")
-	if len(d.Open) == 0 || !strings.Contains(d.Open[0], "no value explains it") {
-		t.Errorf("open: %q", d.Open)
-	}
+	require.That(t, len(d.Open) != 0 && strings.Contains(d.Open[0], "no value explains it"), "open: %q", d.Open)
 	if got := d.text("cost", "nop", "port"); got != table {
 		t.Errorf("nop has port %q, and had %q", got, table)
 	}
 	s.busy, d.Open = true, nil
 	only(t, d, "cost.bswap")
-	if len(d.Open) != 1 || !strings.Contains(d.Open[0], judging.ErrBusy.Error()) {
-		t.Errorf("open: %q", d.Open)
-	}
+	require.That(t, len(d.Open) == 1 && strings.Contains(d.Open[0], judging.ErrBusy.Error()), "open: %q", d.Open)
 }
 
 // How loads get into each other's way is found on a host of three pipes for loads, and not on one of two.
@@ -172,8 +166,6 @@ func TestFindsColumnsOfLoads(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 3: "3", 0.25: "1/4", 1.5: "3/2", 7. / 12: "7/12", 1. / 60: "1/60"} {
-		if got := number(v); got.Text != want {
-			t.Errorf("%v: %s, want %s", v, got.Text, want)
-		}
+		require.Equal(t, number(v).Text, want, "%v", v)
 	}
 }
