@@ -64,10 +64,8 @@ func (p *Paper) artifactTable() (string, error) {
 		return "", fmt.Errorf("no measurements of the artifact's commands: write them by kprobesim paper --measure")
 	}
 	t := &tables.Table{
-		Title: "Commands of the artifact, with the time and the memory that they took on " + p.Artifact.Host,
-		Columns: []tables.Column{
-			{Title: "command, and what it shows"}, {Title: "s", Align: tables.Right}, {Title: "MiB", Align: tables.Right},
-		},
+		Title:   "Commands of the artifact, with the time and the memory that they took on " + p.Artifact.Host,
+		Columns: tables.Columns("command, and what it shows", ">s", ">MiB"),
 	}
 	for _, c := range p.Artifact.Commands {
 		t.Rows = append(t.Rows, []string{c.Command}, []string{"– " + c.Shows, fmt.Sprintf("%.1f", c.Seconds), fmt.Sprint(c.MiB)})
@@ -86,7 +84,7 @@ func (p *Paper) host() (string, error) {
 func (p *Paper) sums(experiments ...string) (string, error) {
 	t := &tables.Table{
 		Title:   "Results of this paper: records, bytes, and the first digits of the SHA-256 of results.csv",
-		Columns: []tables.Column{{Title: "experiment"}, {Title: "records", Align: tables.Right}, {Title: "bytes", Align: tables.Right}, {Title: "SHA-256"}},
+		Columns: tables.Columns("experiment", ">records", ">bytes", "SHA-256"),
 	}
 	for _, e := range experiments {
 		s, err := p.Set(e)

@@ -45,7 +45,7 @@ func (p *Paper) setupTable(experiment string) (string, error) {
 	}
 	t := &tables.Table{
 		Title:   "Cycles of a kprobe hit by how the displaced instruction runs, on each machine and kernel. A dash is a way that the kernel does not have",
-		Columns: []tables.Column{{Title: "machine"}, {Title: "ISA"}, {Title: "year"}},
+		Columns: tables.Columns("machine", "ISA", "year"),
 	}
 	for _, k := range kinds {
 		t.Columns = append(t.Columns, tables.Column{Title: k.head, Align: tables.Right})
@@ -73,14 +73,8 @@ func (p *Paper) machineTable(experiment string) (string, error) {
 		return "", err
 	}
 	t := &tables.Table{
-		Title: "Machines: clock, and how many numbers of the description are sourced and fitted",
-		Columns: []tables.Column{
-			{Title: "machine"},
-			{Title: "processor"},
-			{Title: "MHz", Align: tables.Right},
-			{Title: "sourced", Align: tables.Right},
-			{Title: "fitted", Align: tables.Right},
-		},
+		Title:   "Machines: clock, and how many numbers of the description are sourced and fitted",
+		Columns: tables.Columns("machine", "processor", ">MHz", ">sourced", ">fitted"),
 	}
 	var seen []string
 	for i := range plan.Points {
@@ -114,7 +108,7 @@ type metricColumn struct{ metric, head string }
 // metricTable has a row for each point of several experiments, and a column for each metric. Points that differ in the
 // number of CPUs alone are left out but for the first.
 func (p *Paper) metricTable(title, label string, columns []metricColumn, experiments []string) (string, error) {
-	t := &tables.Table{Title: title, Columns: []tables.Column{{Title: "machine"}, {Title: "ISA"}, {Title: "year"}, {Title: "probe"}}}
+	t := &tables.Table{Title: title, Columns: tables.Columns("machine", "ISA", "year", "probe")}
 	for _, c := range columns {
 		t.Columns = append(t.Columns, tables.Column{Title: c.head, Align: tables.Right})
 	}
@@ -167,14 +161,8 @@ func (p *Paper) raceTable() (string, error) {
 		return "", err
 	}
 	t := &tables.Table{
-		Title: "Searches for races: schedules of all variants and their violations, and the mistakes made on purpose of which one search each found a violation",
-		Columns: []tables.Column{
-			{Title: "scenario"},
-			{Title: "variants", Align: tables.Right},
-			{Title: "schedules", Align: tables.Right},
-			{Title: "violations", Align: tables.Right},
-			{Title: "mistakes found", Align: tables.Right},
-		},
+		Title:   "Searches for races: schedules of all variants and their violations, and the mistakes made on purpose of which one search each found a violation",
+		Columns: tables.Columns("scenario", ">variants", ">schedules", ">violations", ">mistakes found"),
 	}
 	type tally struct{ variants, schedules, violations, tried, caught uint64 }
 	var order []string

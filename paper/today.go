@@ -62,14 +62,8 @@ func (p *Paper) todayTable() (string, error) {
 		return "", err
 	}
 	t := &tables.Table{
-		Title: "Rows since 2014, in nanoseconds beyond the same loop without a probe. The published figure includes a BPF program, the simulated one an empty handler",
-		Columns: []tables.Column{
-			{Title: "published probe"},
-			{Title: "simulated by"},
-			{Title: "GHz", Align: tables.Right},
-			{Title: "published", Align: tables.Right},
-			{Title: "simulated", Align: tables.Right},
-		},
+		Title:   "Rows since 2014, in nanoseconds beyond the same loop without a probe. The published figure includes a BPF program, the simulated one an empty handler",
+		Columns: tables.Columns("published probe", "simulated by", ">GHz", ">published", ">simulated"),
 	}
 	for i, r := range rows {
 		t.Rows = append(t.Rows, []string{r.Probe, r.Predicted[0] + ", " + r.Predicted[1], trim(r.Clock, 1), trim(r.NS, 1), trim(simulated[i].V, 0)})

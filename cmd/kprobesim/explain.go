@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -194,15 +192,6 @@ func (s *costs) boot() error {
 	c.Halt = s.app.halt(s.o.boot.limit)
 	s.lab, err = costing.Boot(c, s.k, module)
 	return fail(exitFailed, err)
-}
-
-// print writes those that were measured.
-func (s *costs) print(w io.Writer) {
-	for _, mode := range slices.Sorted(maps.Keys(s.known)) {
-		if c := s.known[mode]; c != nil {
-			fmt.Fprintln(w, c)
-		}
-	}
 }
 
 // explainMemory is the memory of machines here, in MiB: two thousand probes with their events take some tens.

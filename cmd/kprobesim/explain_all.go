@@ -6,9 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-
-	"kprobesim/distro/costing"
-	"kprobesim/distro/probing"
 )
 
 // tally counts places by what is said of them.
@@ -65,13 +62,4 @@ func (t *tally) print(w io.Writer) {
 		}
 	}
 	fmt.Fprintf(w, "%9d  places\n", t.places)
-}
-
-// count adds a verdict on a distribution's kernel.
-func (t *tally) count(v *probing.Verdict, instruction func() string) {
-	kind := ""
-	if v.Probe {
-		kind = costing.Mode(v)
-	}
-	t.add(kind, string(v.Rule), string(v.Kept), func() string { return v.Place + "  " + instruction() })
 }

@@ -1,14 +1,8 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
-	"kprobesim/distro/costing"
 	"kprobesim/experiments/explaining"
 )
 
@@ -45,66 +39,29 @@ func (a *app) explainImage(o *explainOptions, places []string) error {
 	return a.printOwn(o, verdicts, answers)
 }
 
-// printOwn prints a line or more for each place, with the kernel's answer where it was asked, or all as JSON.
+// printOwn prints the verdicts with the kernel's answers, where it was asked.
 func (a *app) printOwn(o *explainOptions, verdicts []explaining.Verdict, answers []explaining.Answer) error {
-	differ := 0
-	for i := range answers {
-		if !answers[i].Agrees(&verdicts[i]) {
-			differ++
-		}
-	}
-	var err error
-	if differ > 0 {
-		err = fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", differ, len(answers)))
-	}
-	if o.format == "json" {
-		return errors.Join(a.jsonOwn(verdicts, answers), err)
-	}
-	t, costs := newTally(), map[string]*costing.Cost{}
+	p := newPrinter(a.out, o, answers != nil)
 	for i := range verdicts {
 		v := &verdicts[i]
-		differs, kind := answers != nil && !answers[i].Agrees(v), ""
+		both := struct {
+			explaining.Verdict
+			Kernel *explaining.Answer `json:"kernel,omitempty"`
+		}{Verdict: *v}
+		j := &judged{
+			place: v.Place, refused: string(v.Rule), kept: string(v.Kept), cost: v.Cost,
+			instruction: func() string { return v.Instruction }, sentences: v.Sentences,
+		}
 		if v.Probe {
-			kind = v.Mode().String()
+			j.mode = v.Mode().String()
 		}
-		t.add(kind, string(v.Rule), string(v.Kept), func() string { return v.Place + "  " + v.Instruction })
-		if o.all && v.Cost != nil {
-			costs[kind], v.Cost = v.Cost, nil // printed once
-		}
-		if o.all && !differs {
-			continue
-		}
-		fmt.Fprintf(a.out, "%s  %s\n    %s\n", v.Place, v.Instruction, strings.Join(v.Sentences(), "\n    "))
-		if differs {
-			fmt.Fprintf(a.out, "    the kernel says otherwise: %s\n", answers[i])
-		}
-	}
-	if o.all {
-		t.print(a.out)
-		for _, kind := range slices.Sorted(maps.Keys(costs)) {
-			fmt.Fprintln(a.out, costs[kind])
-		}
-	}
-	if answers != nil {
-		fmt.Fprintf(a.out, "%d places, the kernel agrees on %d\n", len(answers), len(answers)-differ)
-	}
-	return err
-}
-
-// jsonOwn prints a list of verdicts, each with the kernel's answer.
-func (a *app) jsonOwn(verdicts []explaining.Verdict, answers []explaining.Answer) error {
-	type both struct {
-		explaining.Verdict
-		Kernel *explaining.Answer `json:"kernel,omitempty"`
-	}
-	all := make([]both, len(verdicts))
-	for i, v := range verdicts {
-		all[i].Verdict = v
 		if answers != nil {
-			all[i].Kernel = &answers[i]
+			both.Kernel, j.answer, j.differs = &answers[i], answers[i], !answers[i].Agrees(v)
+		}
+		j.whole = both
+		if err := p.print(j); err != nil {
+			return err
 		}
 	}
-	e := json.NewEncoder(a.out)
-	e.SetIndent("", "  ")
-	return e.Encode(all)
+	return p.finish()
 }

@@ -3,29 +3,139 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"kprobesim/distro"
+	"kprobesim/distro/costing"
 	"kprobesim/distro/probing"
 )
 
-// verdictPrinter prints the verdicts on a distribution's kernel, one after the other: all of them would not fit into memory.
-type verdictPrinter struct {
-	app       *app
-	o         *explainOptions
-	c         distro.Config
-	k         *probing.Kernel
-	asked     *inquiry // nil where the kernel was not asked
-	t         *tally
-	costs     *costs
-	n         int // verdicts so far
-	separator string
+// judged is a verdict on a place in a kernel of either sort, as it is printed.
+type judged struct {
+	whole         any // as JSON
+	place         string
+	mode          string // how hits run, "" where no probe may stand
+	refused, kept string // rules that say no to a probe and to a jump
+	instruction   func() string
+	sentences     func() []string
+	cost          *costing.Cost
+	answer        fmt.Stringer // the kernel's, nil where it was not asked
+	differs       bool
 }
 
-// printVerdicts judges the sites, or each instruction of the kernel, and prints that with the kernel's answers.
+// verdictPrinter prints verdicts one after the other: those of a large kernel would not all fit into memory.
+type verdictPrinter struct {
+	w                io.Writer
+	json, all, asks  bool // asks: the kernel was asked
+	t                *tally
+	costs            map[string]*costing.Cost // by mode, of all
+	n, asked, differ int
+}
+
+func newPrinter(w io.Writer, o *explainOptions, asks bool) *verdictPrinter {
+	return &verdictPrinter{w: w, json: o.format == "json", all: o.all, asks: asks, t: newTally(), costs: map[string]*costing.Cost{}}
+}
+
+// print prints a verdict, unless it is only counted.
+func (p *verdictPrinter) print(j *judged) error {
+	if j.answer != nil {
+		p.asked++
+	}
+	if j.differs {
+		p.differ++
+	}
+	if p.n++; p.json {
+		return p.element(j)
+	}
+	p.t.add(j.mode, j.refused, j.kept, func() string { return j.place + "  " + j.instruction() })
+	if p.all && j.cost != nil {
+		p.costs[j.mode], j.cost = j.cost, nil // printed once
+	}
+	if !p.all || j.differs {
+		p.text(j)
+	}
+	return nil
+}
+
+// element prints an element of a list.
+func (p *verdictPrinter) element(j *judged) error {
+	separator := ","
+	if p.n == 1 {
+		separator = "["
+	}
+	b, err := json.MarshalIndent(j.whole, "  ", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(p.w, "%s\n  %s", separator, b)
+	}
+	return err
+}
+
+// text prints a verdict in words.
+func (p *verdictPrinter) text(j *judged) {
+	said := j.sentences()
+	if j.cost != nil {
+		said = append(said, j.cost.String())
+	}
+	if j.differs {
+		said = append(said, fmt.Sprintf("the kernel says otherwise: %s", j.answer))
+	}
+	fmt.Fprintf(p.w, "%s  %s\n    %s\n", j.place, j.instruction(), strings.Join(said, "\n    "))
+}
+
+// finish prints what was counted. It fails where the kernel says otherwise.
+func (p *verdictPrinter) finish() error {
+	switch {
+	case p.json:
+		fmt.Fprintln(p.w, "\n]")
+	case p.all:
+		p.t.print(p.w)
+		for _, mode := range slices.Sorted(maps.Keys(p.costs)) {
+			fmt.Fprintln(p.w, p.costs[mode])
+		}
+	}
+	if p.asks && !p.json {
+		fmt.Fprintf(p.w, "%d places, the kernel agrees on %d", p.asked, p.asked-p.differ)
+		if p.asked < p.n {
+			fmt.Fprintf(p.w, "; it was not asked for %d others", p.n-p.asked)
+		}
+		fmt.Fprintln(p.w)
+	}
+	if p.differ > 0 {
+		return fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", p.differ, p.asked))
+	}
+	return nil
+}
+
+// printVerdicts judges the sites, or each instruction of a distribution's kernel, and prints that with the kernel's answers.
 func (a *app) printVerdicts(o *explainOptions, c distro.Config, k *probing.Kernel, sites []uint64, asked *inquiry) error {
-	p := &verdictPrinter{app: a, o: o, c: c, k: k, asked: asked, t: newTally(), costs: newCosts(a, o, c, k), separator: "[\n"}
-	if err := o.each(k, sites, p.print); err != nil {
+	p, costs := newPrinter(a.out, o, asked != nil), newCosts(a, o, c, k)
+	err := o.each(k, sites, func(v probing.Verdict) error {
+		text := func() string { return distro.Disassemble(c.Kernel, k.Code(v.Addr), v.Addr) }
+		s := answered{Verdict: v}
+		if err := costs.fill(&s); err != nil {
+			return err
+		}
+		j := &judged{
+			place: v.Place, refused: string(v.Rule), kept: string(v.Kept), cost: s.Cost, instruction: text,
+			sentences: func() []string { return sentences(v) },
+		}
+		if v.Probe {
+			j.mode = costing.Mode(&v)
+		}
+		if asked != nil && asked.replies[p.n].asked {
+			r := &asked.replies[p.n]
+			s.Kernel, j.answer, j.differs = &r.Answer, r.Answer, !r.agrees
+		}
+		if p.json {
+			s.Instruction = text()
+			j.whole = s
+		}
+		return p.print(j)
+	})
+	if err != nil {
 		return err
 	}
 	return p.finish()
@@ -40,87 +150,6 @@ func (o *explainOptions) each(k *probing.Kernel, sites []uint64, f func(probing.
 		if err := f(k.At(at)); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// print prints a verdict, unless it is only counted.
-func (p *verdictPrinter) print(v probing.Verdict) error {
-	s := answered{Verdict: v}
-	if err := p.costs.fill(&s); err != nil {
-		return err
-	}
-	differs := p.answer(&s)
-	text := func() string { return distro.Disassemble(p.c.Kernel, p.k.Code(v.Addr), v.Addr) }
-	p.n++
-	if p.o.format == "json" {
-		s.Instruction = text()
-		return p.json(&s)
-	}
-	p.t.count(&v, text)
-	if p.o.all && !differs {
-		return nil
-	}
-	p.text(&s, text(), differs)
-	return nil
-}
-
-// answer adds what the kernel said of the place, and reports whether it says otherwise.
-func (p *verdictPrinter) answer(s *answered) (differs bool) {
-	if p.asked == nil {
-		return false
-	}
-	r := &p.asked.replies[p.n]
-	if r.asked {
-		s.Kernel = &r.Answer
-	}
-	return r.asked && !r.agrees
-}
-
-// json prints an element of a list.
-func (p *verdictPrinter) json(s *answered) error {
-	b, err := json.MarshalIndent(s, "  ", "  ")
-	if err == nil {
-		_, err = fmt.Fprintf(p.app.out, "%s  %s", p.separator, b)
-	}
-	p.separator = ",\n"
-	return err
-}
-
-// text prints a verdict in words.
-func (p *verdictPrinter) text(s *answered, instruction string, differs bool) {
-	w := p.app.out
-	fmt.Fprintf(w, "%s  %s\n    %s\n", s.Place, instruction, strings.Join(sentences(s.Verdict), "\n    "))
-	if s.Cost != nil && !p.o.all {
-		fmt.Fprintf(w, "    %s\n", s.Cost)
-	}
-	if differs {
-		fmt.Fprintf(w, "    the kernel says otherwise: %s\n", s.Kernel)
-	}
-}
-
-// finish prints what was counted. It fails where the kernel says otherwise.
-func (p *verdictPrinter) finish() error {
-	w, q := p.app.out, p.asked
-	switch {
-	case p.o.format == "json":
-		fmt.Fprintln(w, "\n]")
-	case p.o.all:
-		p.t.print(w)
-		p.costs.print(w)
-	}
-	if q == nil {
-		return nil
-	}
-	if p.o.format != "json" {
-		fmt.Fprintf(w, "%d places, the kernel agrees on %d", q.asked, q.asked-q.differ)
-		if q.asked < p.n {
-			fmt.Fprintf(w, "; it was not asked for %d others", p.n-q.asked)
-		}
-		fmt.Fprintln(w)
-	}
-	if q.differ > 0 {
-		return fail(exitFailed, fmt.Errorf("explain: the kernel says otherwise of %d of %d places", q.differ, q.asked))
 	}
 	return nil
 }

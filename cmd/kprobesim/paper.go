@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,22 +96,13 @@ func (a *app) paper(f *paperFlags) error {
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return fail(exitFailed, err)
 	}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := outdir.WriteFile(filepath.Join(f.out, name), files[name]); err != nil {
 			return fail(exitFailed, err)
 		}
 	}
 	fmt.Fprintf(a.out, "%s and %d figures are in %s; pdflatex makes the paper of them\n", paper.TexName, len(files)-2, f.out)
 	return nil
-}
-
-func sortedKeys(files map[string][]byte) []string {
-	var names []string
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // paperSet reads the results of an experiment and gives published figures their sources, which the experiment has.

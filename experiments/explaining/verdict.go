@@ -58,7 +58,7 @@ func (v *Verdict) Mode() kprobes.Mode {
 	return v.then
 }
 
-// Sentences say what the verdict is.
+// Sentences say what the verdict is, but for its cost.
 func (v *Verdict) Sentences() []string {
 	if !v.Probe {
 		return []string{fmt.Sprintf("no probe (%s, error %d): %s", v.Rule, v.Errno, v.Why)}
@@ -80,9 +80,6 @@ func (v *Verdict) Sentences() []string {
 	}
 	if v.Retried {
 		out = append(out, "a hit by a breakpoint takes away the reservation that the store behind needs, so a loop around it never ends")
-	}
-	if v.Cost != nil {
-		out = append(out, v.Cost.String())
 	}
 	return out
 }

@@ -26,7 +26,7 @@ func accountsCSV(outcomes []running.Outcome) ([]byte, error) {
 // accountsTable tabulates the accounts of every point.
 func accountsTable(outcomes []running.Outcome) *tables.Table {
 	t := &tables.Table{
-		Columns: []tables.Column{{Title: "point"}, {Title: "cpu", Align: tables.Right}},
+		Columns: tables.Columns("point", ">cpu"),
 		Notes:   []string{"cycles of every CPU in the measured stretch"},
 	}
 	for _, name := range append(kinds.AccountNames(), "total") {

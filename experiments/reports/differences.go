@@ -65,20 +65,8 @@ func (r *Report) addDifferences() {
 // differencesTable holds the differences against the published figures, in cycles.
 func (r *Report) differencesTable() *tables.Table {
 	t := &tables.Table{
-		Title: "What one probe costs more than another, in cycles",
-		Columns: []tables.Column{
-			{Title: "difference"},
-			{Title: "machine"},
-			{Title: "era"},
-			{Title: "published\ncycles", Align: tables.Right},
-			{Title: "rounding\n+-", Align: tables.Right},
-			{Title: "repeats\n+-", Align: tables.Right},
-			{Title: "simulated\ncycles", Align: tables.Right},
-			{Title: "error\n%", Align: tables.Right},
-			{Title: "unex-\nplained %", Align: tables.Right},
-			{Title: "fitted\nin it"},
-			{Title: "what it is"},
-		},
+		Title:   "What one probe costs more than another, in cycles",
+		Columns: tables.Columns("difference", "machine", "era", ">published\ncycles", ">rounding\n+-", ">repeats\n+-", ">simulated\ncycles", ">error\n%", ">unex-\nplained %", "fitted\nin it", "what it is"),
 	}
 	for _, d := range r.Plan.Differences {
 		means := d.Means

@@ -98,17 +98,8 @@ func (a *Analysis) places() (all []results.Point) {
 // Table lists the numbers that move each row most, so many of each.
 func (a *Analysis) Table(top int) *tables.Table {
 	t := &tables.Table{
-		Title: "What moves a hit most: " + reports.Placed(a.Plan.Title, a.places()),
-		Columns: []tables.Column{
-			{Title: "probe"},
-			{Title: "number"},
-			{Title: "is", Align: tables.Right},
-			{Title: "low", Align: tables.Right},
-			{Title: "high", Align: tables.Right},
-			{Title: "uncertainty"},
-			{Title: "at low\n%", Align: tables.Right},
-			{Title: "at high\n%", Align: tables.Right},
-		},
+		Title:   "What moves a hit most: " + reports.Placed(a.Plan.Title, a.places()),
+		Columns: tables.Columns("probe", "number", ">is", ">low", ">high", "uncertainty", ">at low\n%", ">at high\n%"),
 	}
 	for i := range a.Plan.Points {
 		name := a.Plan.Points[i].Label

@@ -48,15 +48,7 @@ func (m *Merit) span() string {
 // Table lists the revisions at which points of the merit stepped, and the largest of these steps. Where results of revisions
 // between were not kept, the step lies behind the last that was.
 func (m *Merit) Table() *tables.Table {
-	t := &tables.Table{Title: m.name(), Columns: []tables.Column{
-		{Title: "since"},
-		{Title: "date"},
-		{Title: "points\nmoved", Align: tables.Right},
-		{Title: "largest\nchange", Align: tables.Right},
-		{Title: "before\n" + m.Unit, Align: tables.Right},
-		{Title: "after\n" + m.Unit, Align: tables.Right},
-		{Title: "at"},
-	}}
+	t := &tables.Table{Title: m.name(), Columns: tables.Columns("since", "date", ">points\nmoved", ">largest\nchange", ">before\n"+m.Unit, ">after\n"+m.Unit, "at")}
 	steps, still := m.steps()
 	for i, r := range m.Revisions {
 		if len(steps[i]) == 0 {

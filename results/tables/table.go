@@ -23,6 +23,18 @@ type Column struct {
 	Align Align
 }
 
+// Columns makes columns of their titles. A ">" in front puts a column's cells right.
+func Columns(titles ...string) []Column {
+	out := make([]Column, len(titles))
+	for i, title := range titles {
+		name, right := strings.CutPrefix(title, ">")
+		if out[i].Title = name; right {
+			out[i].Align = Right
+		}
+	}
+	return out
+}
+
 // Table is a table of texts. Cells that a row does not have are empty. Notes follow below it.
 type Table struct {
 	Title   string
