@@ -29,11 +29,13 @@ var answerTables = []cpus.AnswerTable{
 type leaf [4]uint32
 
 // Features of leaf 1 and of leaf 80000001h (SDM vol. 2, CPUID, tables 3-10 and 3-11) that are modelled: FPU, DE,
-// PSE, TSC, MSR, PAE, CX8, APIC, SEP, PGE, CMOV, PAT, CLFSH, MMX, FXSR, SSE, SSE2; CMPXCHG16B; and SYSCALL, XD, LM, LAHF.
+// PSE, TSC, MSR, PAE, CX8, APIC, SEP, PGE, CMOV, PAT, CLFSH, MMX, FXSR, SSE, SSE2; CMPXCHG16B, SSE3, SSSE3, POPCNT; and
+// SYSCALL, XD, LM, LAHF.
 const (
 	featuresD    = 1<<0 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19 | 1<<24 | 1<<25 | 1<<26
-	featureMMX   = 1 << 23 // a description claims it
+	featureMMX   = 1 << 23 // a description claims it, and those of ecx but CMPXCHG16B
 	featuresC    = 1 << 13
+	claimedC     = 1<<0 | 1<<9 | 1<<23 // SSE3, SSSE3, POPCNT
 	extendedD    = 1<<11 | 1<<20 | 1<<29
 	extendedC    = 1 << 0
 	structuredD  = 1<<10 | 1<<26 | 1<<27 | 1<<29 | 1<<31 // MD_CLEAR, IBRS and IBPB, STIBP, ARCH_CAPABILITIES, SSBD: verw and registers
@@ -187,7 +189,7 @@ type featureColumn struct {
 // parts, and XSAVE's components, of which there are none.
 func featureColumns() []featureColumn {
 	return []featureColumn{
-		{1, 2, featuresC, "ecx"},
+		{1, 2, featuresC | claimedC, "ecx"},
 		{1, 3, featuresD | featureMMX, "edx"},
 		{leafFeatures, 1, 0, "ebx"},
 		{leafFeatures, 2, 0, "ecx"},

@@ -102,9 +102,9 @@ func TestMSRTable(t *testing.T) {
 // TestAnswersRefused names rows of descriptions that no CPU here lives up to.
 func TestAnswersRefused(t *testing.T) {
 	for want, a := range map[string]cpus.Answers{
-		"cpuid.0x1: bits 0x200 of ecx are features that are not modelled": {tableCPUID: {1: {0, 0, 1 << 9, 0}}},
+		"cpuid.0x1: bits 0x400 of ecx are features that are not modelled": {tableCPUID: {1: {0, 0, 1 << 10, 0}}},
 		"cpuid.0x1: bits 0x80 of edx":                                     {tableCPUID: {1: {0, 0, 0, 1 << 7}}},
-		"cpuid.0x100000001: bits 0x200 of ecx":                            {tableCPUID: {1 | 1<<32: {0, 0, 1 << 9, 0}}},
+		"cpuid.0x100000001: bits 0x400 of ecx":                            {tableCPUID: {1 | 1<<32: {0, 0, 1 << 10, 0}}},
 		"cpuid.0x7: bits 0x100000 of ebx":                                 {tableCPUID: {7: {0, 1 << 20, 0, 0}}}, // SMAP
 		"cpuid.0x7: bits 0x4 of ecx":                                      {tableCPUID: {7: {0, 0, 1 << 2, 0}}},
 		"cpuid.0x7: bits 0x10 of edx":                                     {tableCPUID: {7: {0, 0, 0, 1 << 4}}},

@@ -224,10 +224,17 @@ func (d *decoder) shorten() {
 	}
 }
 
-// bindXlat binds xlat, whose segment override x86asm leaves among the prefixes. The last one counts, of those that the
-// mode has.
+// bindXlat binds xlat.
 func bindXlat(d *decoder, r *row) bool {
-	d.exec, d.in.seg = r.reg[0], segFlat
+	d.exec = r.reg[0]
+	d.implied()
+	return true
+}
+
+// implied binds an operand in memory that has no place in the instruction. x86asm leaves its segment override among the
+// prefixes. The last one counts, of those that the mode has.
+func (d *decoder) implied() {
+	d.in.seg = segFlat
 	for _, p := range d.x.Prefix {
 		switch p & 0xff {
 		case x86asm.PrefixFS:
@@ -241,7 +248,6 @@ func bindXlat(d *decoder, r *row) bool {
 		}
 	}
 	d.shorten()
-	return true
 }
 
 // bindNop binds no-ops with any operand, which is not looked at: a prefetch never faults.

@@ -22,7 +22,7 @@
 // # Left out
 //
 // Whole parts: the transcendental functions of x87 and its pointers to the last instruction and operand;
-// conversions and masked moves of MMX, and maskmovdqu; every vector extension after SSE2; virtual-8086
+// every vector extension after SSSE3; virtual-8086
 // mode, and most of real mode; task switches by TSS and task gates; call gates; virtualization;
 // transactional memory; performance counters; monitor and mwait. An alignment check does not find an operand that lies in two pages.
 // The second halves of 16 bytes and what clflush does to a cache are not timed apart.

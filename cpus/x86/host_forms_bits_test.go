@@ -143,6 +143,7 @@ func buildBits(g *gen) {
 		for _, op := range []byte{0xbc, 0xbd} {
 			each(6, func() { g.bitScan(op, w) })
 		}
+		each(4, func() { g.popcnt(w) })
 		for _, x := range []named{{4, "bt"}, {5, "bts"}, {6, "btr"}, {7, "btc"}} {
 			ext, name := x.ext, x.name
 			op := []byte{0x0f, byte(0x83 | ext<<3)}
@@ -177,6 +178,14 @@ func (g *gen) bitScan(op byte, w int) {
 		f.also(func(v *vector) { v.regs[b.n] |= 0x10 << v.rng.IntN(28) })
 		fm.also(func(v *vector) { v.mem[m.address(v)-sandboxVA] |= 8 })
 	}
+}
+
+func (g *gen) popcnt(w int) {
+	x := insn{pre: []byte{0xf3}, width: w, op: []byte{0x0f, 0xb8}, modrm: true, reg: g.reg(w, false), rm: g.reg(w, false)}
+	g.add(fmt.Sprintf("popcnt%d r,r", w*8), 0, x).times(2)
+	m, fix := g.mem(w)
+	x.mem = m
+	g.add(fmt.Sprintf("popcnt%d r,m", w*8), 0, x).also(fix).times(2)
 }
 
 // bitString adds a bit test of memory whose bit index reaches up to 48 bytes to both sides.

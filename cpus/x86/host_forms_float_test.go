@@ -92,6 +92,9 @@ var floatOpcodes = []struct {
 	{0x2d, [4]uint{2: 32, 3: 64}},
 	{0x2e, [4]uint{32, 64}},
 	{0x2f, [4]uint{32, 64}},
+	{0x7c, [4]uint{1: 64, 3: 32}},
+	{0x7d, [4]uint{1: 64, 3: 32}},
+	{0xd0, [4]uint{1: 64, 3: 32}},
 }
 
 // floatPrefixes choose among the instructions of an opcode.

@@ -31,6 +31,13 @@ func buildVectors(g *gen) {
 		g.vectorForm(fmt.Sprintf("packed %#x", op), 0x66, 0x0f, op, 0xc1).times(3)
 		g.vectorForm(fmt.Sprintf("packed %#x memory", op), 0x66, 0x0f, op, 0x47, 0x10)
 	}
+	for _, op := range []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0xa, 0xb, 0x1c, 0x1d, 0x1e} {
+		g.vectorForm(fmt.Sprintf("packed 38 %#x", op), 0x66, 0x0f, 0x38, op, 0xc1).times(6)
+		g.vectorForm(fmt.Sprintf("packed 38 %#x memory", op), 0x66, 0x0f, 0x38, op, 0x47, 0x10)
+	}
+	for _, by := range []byte{0, 1, 7, 8, 15, 16, 17, 31, 32, 200} {
+		g.vectorForm(fmt.Sprintf("palignr by %d", by), 0x66, 0x0f, 0x3a, 0x0f, 0xc1, by)
+	}
 	small := func(v *vector) { copy(v.mem[v.regs[rdi]+16-sandboxVA:], le64(v.rng.Uint64N(70))) }
 	for _, op := range []byte{0xd1, 0xd2, 0xd3, 0xe1, 0xe2, 0xf1, 0xf2, 0xf3} {
 		g.vectorForm(fmt.Sprintf("shift %#x", op), 0x66, 0x0f, op, 0xc1).also(small).times(4)
@@ -94,20 +101,25 @@ func (g *gen) vectorMoves() {
 		{0x66, 0x0f, 0xe7},
 		{0x0f, 0x2b},
 		{0x66, 0x0f, 0x2b},
+		{0xf2, 0x0f, 0x12},
+		{0xf3, 0x0f, 0x12},
+		{0xf3, 0x0f, 0x16},
+		{0xf2, 0x0f, 0xf0},
 	} {
 		name := fmt.Sprintf("vector move % x", code)
 		g.vectorForm(name+" memory", append(append([]byte{}, code...), 0x47, 0x10)...).times(2)
 		g.vectorForm(name+" misaligned", append(append([]byte{}, code...), 0x47, 0x19)...)
 		switch code[len(code)-1] {
-		case 0x13, 0x17, 0xe7, 0x2b, 0x7e, 0xd6:
+		case 0x13, 0x17, 0xe7, 0x2b, 0x7e, 0xd6, 0xf0:
 		case 0x12, 0x16:
-			if code[0] == 0x0f {
+			if code[0] != 0x66 {
 				g.vectorForm(name, append(append([]byte{}, code...), 0xc1)...)
 			}
 		default:
 			g.vectorForm(name, append(append([]byte{}, code...), 0xc1)...).times(2)
 		}
 	}
+	g.vectorForm("maskmovdqu", 0x66, 0x0f, 0xf7, 0xc1).times(4)
 	g.vectorForm("movq", 0xf3, 0x0f, 0x7e, 0xc1)
 	g.vectorForm("movq store form", 0x66, 0x0f, 0xd6, 0xc8)
 	g.vectorForm("movd to register", 0x66, 0x0f, 0x7e, 0xc2)

@@ -18,19 +18,27 @@ var mmxModRM = []byte{0xc1, 0xca, 0xe3, 0xff, 0x00, 0x38}
 
 // eachMMX calls f with every instruction of MMX that the model has, and one more byte as an immediate.
 func eachMMX(rng *rand.Rand, f func(code []byte, in x86asm.Inst)) {
-	others := mmxFuncs()
+	all := ofMMX()
 	for _, prefix := range [][]byte{{}, {0x66}, {0xf2}, {0xf3}, {0x48}, {0x45}} {
-		for opcode := range 256 {
+		for opcode := range 3 * 256 {
+			escape := [][]byte{{0x0f}, {0x0f, 0x38}, {0x0f, 0x3a}}[opcode>>8]
 			for _, modrm := range append(mmxModRM, 0xd1, 0xe1, 0xf1) {
-				code := append(slices.Clone(prefix), 0x0f, byte(opcode), modrm, byte(rng.Uint32()))
+				code := append(append(slices.Clone(prefix), escape...), byte(opcode), modrm, byte(rng.Uint32()))
 				in, known := disassemble(append(slices.Clone(code), make([]byte, 12)...), 64)
 				d := decoder{x: in}
-				if _, has := others[in.Op]; known && (has && d.namesMMX() || in.Op == x86asm.EMMS) {
+				if known && slices.Contains(all, in.Op) && (d.namesMMX() || in.Op == x86asm.EMMS || in.Op == x86asm.CVTPI2PD) {
 					f(code[:in.Len], in)
 				}
 			}
 		}
 	}
+}
+
+// ofMMX are the operations that have a form with registers of MMX.
+func ofMMX() []x86asm.Op {
+	all := append(slices.Collect(maps.Keys(mmxFuncs())), slices.Collect(maps.Keys(mmxConversions()))...)
+	all = slices.DeleteFunc(all, func(op x86asm.Op) bool { return vectorsAlone[op] })
+	return append(all, x86asm.EMMS, x86asm.MASKMOVQ)
 }
 
 // TestMMXAgainstHost steps every instruction of MMX that the model has from random states of x87, and compares all of the
@@ -41,8 +49,7 @@ func TestMMXAgainstHost(t *testing.T) {
 		hosttools.Unable(t, "comparing MMX with the host's processor", err.Error())
 	}
 	sim, rng := newStepSim(t, 64), rand.New(rand.NewPCG(57, 1997))
-	missing := append(slices.Collect(maps.Keys(mmxFuncs())), x86asm.EMMS)
-	missing = slices.DeleteFunc(missing, func(op x86asm.Op) bool { return vectorsAlone[op] })
+	missing := ofMMX()
 	rounds := 20
 	if testing.Short() {
 		rounds = 4
@@ -53,6 +60,9 @@ func TestMMXAgainstHost(t *testing.T) {
 			from := x87Step(rng)
 			if rng.IntN(2) == 0 {
 				from.x87.st[rng.IntN(8)][0] = rng.Uint64N(70)
+			}
+			if rng.IntN(2) == 0 {
+				from.regs[rdi] = from.regs[rax] + rng.Uint64N(16)
 			}
 			want, err := h.step(code, from)
 			if err != nil {

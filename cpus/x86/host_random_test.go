@@ -182,18 +182,12 @@ func (x *stepComparison) compare(name string, code []byte, from *stepState) {
 	}
 }
 
-// lacksForm reports an instruction that has a row: the model knows it, though not in the form that was drawn. Registers
-// of MMX in conversions and masked moves, most of x87, branches of 32-bit mode to addresses of 16 bits and clflushopt are
-// lacking on purpose.
+// lacksForm reports an instruction that has a row: the model knows it, though not in the form that was drawn. Most of x87,
+// branches of 32-bit mode to addresses of 16 bits and clflushopt are lacking on purpose.
 func lacksForm(x x86asm.Inst, known bool) bool {
 	r, has := rows[x.Op]
 	if x.Mode == 32 && x.DataSize == 16 && plainEnd(r.class) || x.Op == x86asm.CLFLUSH {
 		return false
-	}
-	for _, a := range x.Args {
-		if r, ok := a.(x86asm.Reg); ok && r >= x86asm.M0 && r <= x86asm.M7 {
-			return false
-		}
 	}
 	return known && has && x.Opcode>>24&0xf8 != 0xd8
 }

@@ -156,7 +156,7 @@ func mmxBind(f mmxFunc) func(d *decoder, r *row) bool {
 // mmxOthers are the operations that are not the lower half of what a vector does.
 func mmxOthers() map[x86asm.Op]mmxFunc {
 	whole := func(_, b, _ uint64) uint64 { return b }
-	return map[x86asm.Op]mmxFunc{
+	return encoding.Union(mmxSSSE3(), map[x86asm.Op]mmxFunc{
 		x86asm.PUNPCKHBW: mmxUpper(interleave(8, true)), x86asm.PUNPCKHWD: mmxUpper(interleave(16, true)),
 		x86asm.PUNPCKHDQ: mmxUpper(interleave(32, true)),
 		x86asm.PACKSSWB:  mmxJoined(pack(16, true)), x86asm.PACKSSDW: mmxJoined(pack(32, true)), x86asm.PACKUSWB: mmxJoined(pack(16, false)),
@@ -166,14 +166,15 @@ func mmxOthers() map[x86asm.Op]mmxFunc {
 		x86asm.PEXTRW:   func(_, b, imm uint64) uint64 { return vec{b}.lane(int(imm&3), 16) },
 		x86asm.PINSRW:   func(a, b, imm uint64) uint64 { return vec{a}.with(int(imm&3), 16, b)[0] },
 		x86asm.PSHUFW:   func(_, b, imm uint64) uint64 { return pick(vec{b}, vec{b}, 16, 0, imm)[0] },
-	}
+	})
 }
 
-// mmxFuncs are SDM vol. 1, 5.4, and what SSE and SSE2 add to it (5.5.3 and 5.6.3), without conversions and masked moves.
+// mmxFuncs are SDM vol. 1, 5.4, and what SSE, SSE2 and SSSE3 add to it (5.5.3, 5.6.3 and 5.8), without conversions and
+// masked moves.
 func mmxFuncs() map[x86asm.Op]mmxFunc {
 	halves := map[x86asm.Op]mmxFunc{}
 	others := mmxOthers()
-	for op, f := range vectorOps {
+	for op, f := range encoding.Union(vectorOps, ssse3) {
 		if _, ok := others[op]; !ok {
 			halves[op] = mmxHalf(f)
 		}

@@ -238,3 +238,19 @@ func bsrL[T width](c *CPU, in *inst) {
 		bsr(c, in, v)
 	}
 }
+
+// popcnt clears the flags but for that of zero.
+func popcnt[T width](c *CPU, in *inst, v T) {
+	n := T(bits.OnesCount64(uint64(v)))
+	setLogic(c, n)
+	c.par = 1 // odd, whatever n is
+	put(c, in.dst, n)
+}
+
+func popcntR[T width](c *CPU, in *inst) { popcnt(c, in, get[T](c, in.src)) }
+
+func popcntL[T width](c *CPU, in *inst) {
+	if v, ok := load[T](c, c.ea(in)); ok {
+		popcnt(c, in, v)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus/float"
+	"kprobesim/internal/encoding"
 )
 
 // Bits of MXCSR (SDM vol. 1, figure 10-3). The exceptions come first, and their masks in the same order. Directions and
@@ -249,8 +250,8 @@ func (names inFormats) rows(to map[x86asm.Op]row, unary bool, f func(width uint)
 // floats lists the rows that floatRows makes.
 var floats = floatRows()
 
-// floatRows are SDM vol. 1, 5.5.1 and 5.6.1: what SSE and SSE2 compute with floating point. Conversions of registers
-// of MMX are left out.
+// floatRows are SDM vol. 1, 5.5.1, 5.6.1 and 5.7: what SSE, SSE2 and SSE3 compute with floating point, but for conversions
+// of registers of MMX.
 func floatRows() map[x86asm.Op]row {
 	rows := map[x86asm.Op]row{
 		x86asm.COMISS: compareToFlags(32, true), x86asm.UCOMISS: compareToFlags(32, false),
@@ -291,5 +292,5 @@ func floatRows() map[x86asm.Op]row {
 	} {
 		rows[op] = l.row()
 	}
-	return rows
+	return encoding.Union(rows, sse3Floats())
 }

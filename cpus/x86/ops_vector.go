@@ -4,6 +4,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/encoding"
 )
 
 // vec is a vector register of 128 bits, its lower half first.
@@ -208,6 +209,7 @@ var shuffles = map[x86asm.Op]func(a, b vec, imm uint64) vec{
 	x86asm.PSHUFHW: func(_, b vec, imm uint64) vec { r := pick(b, b, 16, 4, imm); return vec{b[0], r[0]} },
 	x86asm.SHUFPS:  func(a, b vec, imm uint64) vec { return pick(a, b, 32, 0, imm) },
 	x86asm.SHUFPD:  func(a, b vec, imm uint64) vec { return vec{a[imm&1], b[imm>>1&1]} },
+	x86asm.PALIGNR: joinedBytes,
 }
 
 // pick makes four lanes, the first two of a and the others of b, from lane base on.
@@ -276,7 +278,7 @@ type vectorFunc func(c *CPU, a, b vec, imm uint64) (v vec, ok bool)
 func vectorForm(n int, io uint16, f vectorFunc) row {
 	return row{class: clVector, io: io, bind: func(d *decoder, r *row) bool {
 		dst, ok := xmmOf(d.x.Args[0])
-		if d.in.dst = rXMM + dst; onlyShuffles(d.x.Op) {
+		if d.in.dst = rXMM + dst; readsSecond(d.x.Op) {
 			r.io = 0
 		}
 		imm, _ := d.x.Args[2].(x86asm.Imm)
@@ -320,9 +322,13 @@ func (d *decoder) vectorSource(a x86asm.Arg, n int) (fetch func(c *CPU, in *inst
 	return nil, false
 }
 
-// onlyShuffles reports an operation that does not look at its first operand.
-func onlyShuffles(op x86asm.Op) bool {
-	return op == x86asm.PSHUFD || op == x86asm.PSHUFLW || op == x86asm.PSHUFHW
+// readsSecond reports an operation that does not look at its first operand.
+func readsSecond(op x86asm.Op) bool {
+	switch op {
+	case x86asm.PSHUFD, x86asm.PSHUFLW, x86asm.PSHUFHW, x86asm.PABSB, x86asm.PABSW, x86asm.PABSD:
+		return true
+	}
+	return false
 }
 
 // movement describes a move of n bytes between vector registers and memory, or general registers.
@@ -537,7 +543,7 @@ func bindInsertWord(d *decoder, _ *row) bool {
 	return ok && isReg && general
 }
 
-// vectors are the moves and the integer operations of MMX, SSE and SSE2.
+// vectors are the moves and the integer operations of MMX, SSE and its successors to SSSE3.
 func vectors() map[x86asm.Op]row {
 	rows := map[x86asm.Op]row{
 		x86asm.MOVAPS: vectorMove(movement{n: 16, aligned: true}), x86asm.MOVAPD: vectorMove(movement{n: 16, aligned: true}),
@@ -554,11 +560,11 @@ func vectors() map[x86asm.Op]row {
 		x86asm.PEXTRW: toGeneral(func(v vec, imm uint64) uint64 { return v.lane(int(imm&7), 16) }),
 		x86asm.PINSRW: {class: clVector, io: ioReadDst, bind: bindInsertWord},
 	}
-	for op, f := range vectorOps {
+	for op, f := range encoding.Union(vectorOps, ssse3) {
 		rows[op] = vectorOp(f)
 	}
 	for op, f := range shuffles {
 		rows[op] = vectorRow(f)
 	}
-	return withMMX(rows)
+	return encoding.Union(withMMX(rows), sse3(), mmxConversions(), maskedMoves())
 }

@@ -29,6 +29,10 @@ func TestResults(t *testing.T) {
 			code := []byte{[]byte{0x66, 0xf2, 0xf3}[i%3], 0x0f, byte(0x10 + i/36)}
 			h.run(append(code, drawBytes(rng, bits)[:13]...), drawStep(rng, bits), 3)
 		}
+		for i := range 16 * 16 * 4 { // vectors of three bytes
+			code := []byte{0x66, 0x0f, 0x38, []byte{0, 0x10}[i&1] | byte(i>>1&15)}
+			h.run(append(code, drawBytes(rng, bits)[:12]...), drawStep(rng, bits), 3)
+		}
 		for _, code := range seldomDrawn {
 			for range 60 {
 				from := drawStep(rng, bits)

@@ -240,6 +240,12 @@ var bitAndByte = map[x86asm.Op]row{
 	x86asm.BSF: scanForward,
 	x86asm.BSR: scanBackward,
 
+	x86asm.POPCNT: {
+		bind: bindTwo, class: clBitScan, io: ioSetFlag,
+		reg:  byWidth{nil, popcntR[uint16], popcntR[uint32], popcntR[uint64]},
+		load: byWidth{nil, popcntL[uint16], popcntL[uint32], popcntL[uint64]},
+	},
+
 	// Without BMI1 and ABM, which no machine here has, the prefix of these means nothing.
 	x86asm.TZCNT: scanForward,
 	x86asm.LZCNT: scanBackward,
