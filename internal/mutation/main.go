@@ -34,6 +34,7 @@ type options struct {
 	n        int
 	seed     uint64
 	short    bool
+	alone    bool
 	list     string
 }
 
@@ -44,6 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.n, "n", 40, "number of mutants")
 	flags.Uint64Var(&o.seed, "seed", 1, "which mutants are drawn")
 	flags.BoolVar(&o.short, "short", false, "ask the short tests of the package, and of importers in the same house, alone")
+	flags.BoolVar(&o.alone, "own", false, "ask the tests of the package, and not those of its importers")
 	flags.StringVar(&o.list, "equivalent", "internal/mutation/equivalent.mutants", "list of mutants that no test can notice")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -71,7 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	drawn := t.sample(all, o.n, o.seed)
 	fmt.Fprintf(out, "%d mutants of %d places, seed %d\n", len(drawn), len(all), o.seed)
-	return t.try(ctx, drawn, known, o.short, folder, out)
+	return t.try(ctx, drawn, known, o, folder, out)
 }
 
 // candidates returns the mutants of the packages in or below folders, of all packages where there are none.

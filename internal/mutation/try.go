@@ -34,19 +34,23 @@ type result struct{ noticed, survived, equivalent int }
 
 // try asks the tests of each mutant and prints its verdict at once, and at the end a score for each package. Where ctx ends,
 // the scores are of the mutants before.
-func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, few bool, folder string, out io.Writer) error {
+func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o options, folder string, out io.Writer) error {
 	scores := map[string]*result{}
 	list, which := t.tried(drawn, known, scores, out)
 	bench, err := mutants.NewBench(t.root, folder, list)
 	if err != nil {
 		return err
 	}
-	bench.Short = few
+	bench.Short = o.short
 	defer printScores(scores, out)
 	tr := &trial{bench, map[string]time.Duration{}, out}
 	for i, m := range which {
 		begin := time.Now()
-		by, err := tr.noticed(ctx, i, t.testers(m.pkg, few))
+		testers := t.testers(m.pkg, o.short)
+		if o.alone {
+			testers = testers[:min(1, len(testers))]
+		}
+		by, err := tr.noticed(ctx, i, testers)
 		if errors.Is(err, context.Canceled) {
 			return fmt.Errorf("interrupted, with %d mutants left", len(which)-i)
 		}
