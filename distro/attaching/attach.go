@@ -26,7 +26,15 @@ type Attached struct {
 	Programs []Program // none for a way without one
 	// Function is one of the kernel that is entered once a hit, where there is no program.
 	Function      string
+	Rings         []Ring
 	counter, unit uint64
+}
+
+// Ring is a ring buffer of an object, which nobody reads.
+type Ring struct {
+	Name string
+	Addr uint64 // where the guest's program reads how many bytes programs have put there
+	Size uint64 // in bytes
 }
 
 // Code is where machine code of the programs begins and ends.

@@ -14,7 +14,7 @@ import (
 const (
 	mmap, perfEventOpen, bpf = 9, 298, 321
 
-	mapCreate, progLoad, objGetInfo, rawTracepointOpen, linkCreate = 0, 5, 15, 17, 28
+	mapCreate, mapUpdateElem, progLoad, objGetInfo, rawTracepointOpen, linkCreate = 0, 2, 5, 15, 17, 28
 )
 
 // fake is a kernel that answers what loaders ask, or refuses one of its calls with an error number.
@@ -26,6 +26,7 @@ type fake struct {
 	loads  int
 	made   []uint64 // what was called
 	probe  []byte   // the attributes of the last perf event
+	put    []uint64 // what maps were filled with, as far as the first word of each element goes
 }
 
 const base = 0x443000
@@ -48,6 +49,10 @@ func (f *fake) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, 
 	switch {
 	case key == f.refuse:
 		return -f.errno, nil
+	case number == bpf && args[0] == mapUpdateElem:
+		value := make([]byte, 8)
+		copy(value, at(binary.LittleEndian.Uint64(at(args[1])[16:])))
+		f.put = append(f.put, binary.LittleEndian.Uint64(value))
 	case number == perfEventOpen:
 		f.probe = at(args[0])
 	case number == bpf && args[0] == objGetInfo && !f.bare:

@@ -69,6 +69,9 @@ func (l *loader) make(specs map[string]*ebpf.MapSpec) error {
 // create makes a map and fills it. What programs can only read is frozen, so that the verifier knows its values.
 func (l *loader) create(name string, s *ebpf.MapSpec) error {
 	const readOnlyProgram = 1 << 7 // BPF_F_RDONLY_PROG
+	if s.Type == ebpf.PerfEventArray {
+		return l.buffers(name, s)
+	}
 	attr := make(fields, 72)
 	attr.u32(0, uint32(s.Type))
 	attr.u32(4, s.KeySize)

@@ -18,6 +18,7 @@ import (
 type Object struct {
 	file     []byte
 	programs []string
+	target   string
 }
 
 // section is where a program of an object goes, as the head of its section says (Documentation/bpf/libbpf/program_types.rst).
@@ -39,17 +40,20 @@ func sections() map[string]section {
 }
 
 // ReadObject reads an object file. The named programs of it are attached, or all but those whose section begins with a question
-// mark. It fails for a file that is no object of BPF, and for programs and maps that cannot be had here.
-func ReadObject(file []byte, programs []string) (*Object, error) {
-	o := &Object{file, programs}
+// mark. All of them go to the given target, or to what their sections name if it is "". ReadObject fails for a file that is no object
+// of BPF, and for programs and maps that cannot be had here.
+func ReadObject(file []byte, programs []string, target string) (*Object, error) {
+	o := &Object{file, programs, target}
 	_, err := o.read()
 	return o, err
 }
 
 // content has the programs and maps that are taken of an object.
 type content struct {
-	parts []part
-	maps  map[string]*ebpf.MapSpec
+	parts   []part
+	maps    map[string]*ebpf.MapSpec
+	options []option
+	externs externs
 }
 
 // part is a program and where it goes.
@@ -68,10 +72,13 @@ func (o *Object) read() (*content, error) {
 		return nil, errors.New("an object file for processors of the other byte order: compile it with -target bpfel")
 	}
 	c := &content{maps: map[string]*ebpf.MapSpec{}}
+	if c.externs, err = readExterns(o.file); err != nil {
+		return nil, err
+	}
 	names, err := o.named(spec)
 	for _, name := range names {
 		if err == nil {
-			err = c.add(spec, spec.Programs[name])
+			err = c.add(spec, spec.Programs[name], o.target)
 		}
 	}
 	return c, err
@@ -98,12 +105,13 @@ func (o *Object) named(spec *ebpf.CollectionSpec) (names []string, err error) {
 }
 
 // add takes a program, with the maps that it names.
-func (c *content) add(spec *ebpf.CollectionSpec, p *ebpf.ProgramSpec) error {
-	a, err := place(p.SectionName)
+func (c *content) add(spec *ebpf.CollectionSpec, p *ebpf.ProgramSpec, target string) error {
+	a, err := place(p.SectionName, target)
 	if err != nil {
 		return fmt.Errorf("program %s: %w", p.Name, err)
 	}
 	c.parts = append(c.parts, part{a, p})
+	c.options = append(c.options, c.externs.options(p.Instructions)...)
 	for i := range p.Instructions {
 		in := &p.Instructions[i]
 		name := in.Reference()
@@ -126,9 +134,7 @@ func extern(in *asm.Instruction, name string) error {
 	switch {
 	case in.IsKfuncCall():
 		return fmt.Errorf("it calls %s, a function of the kernel that is none of its helpers", name)
-	case in.OpCode.IsDWordLoad() && in.Src == asm.PseudoMapValue && name == "":
-		return errors.New("it reads an option of the kernel (__kconfig): none is looked up, so write its value")
-	case in.OpCode.IsDWordLoad() && name != "" && in.Src != asm.PseudoFunc:
+	case in.OpCode.IsDWordLoad() && name != "" && name != optionsMap && in.Src != asm.PseudoFunc:
 		return fmt.Errorf("it names %s, a symbol of the kernel (__ksym): none is looked up", name)
 	}
 	return nil
@@ -136,25 +142,29 @@ func extern(in *asm.Instruction, name string) error {
 
 // known refuses maps that need more than to be made.
 func known(m *ebpf.MapSpec) error {
+	if m.MaxEntries == 0 && m.Type != ebpf.PerfEventArray {
+		return errors.New("it declares no max_entries")
+	}
 	switch m.Type {
 	case ebpf.Array, ebpf.Hash, ebpf.PerCPUArray, ebpf.PerCPUHash, ebpf.LRUHash, ebpf.LRUCPUHash, ebpf.LPMTrie, ebpf.StackTrace,
-		ebpf.Queue, ebpf.Stack, ebpf.RingBuf:
+		ebpf.Queue, ebpf.Stack, ebpf.RingBuf, ebpf.PerfEventArray, ebpf.CGroupArray:
 		return nil
-	case ebpf.PerfEventArray:
-		return errors.New("a perf event array takes nothing without a reader of its buffers, and none runs here: use a ring buffer")
 	}
 	return fmt.Errorf("maps of the type %s are not made here", m.Type)
 }
 
-// place reads the name of a section: a way, and a function, with an offset, or a tracepoint.
-func place(name string) (a Attachment, err error) {
-	how, target, ok := strings.Cut(strings.TrimPrefix(name, "?"), "/")
+// place reads the name of a section: a way, and a function, with an offset, or a tracepoint. A given one goes before it.
+func place(name, given string) (a Attachment, err error) {
+	how, target, _ := strings.Cut(strings.TrimPrefix(name, "?"), "/")
+	if given != "" {
+		target = given
+	}
 	s, known := sections()[how]
 	switch {
 	case !known:
 		return a, fmt.Errorf("section %q: programs are attached by %s", name, strings.Join(slices.Sorted(maps.Keys(sections())), ", "))
-	case !ok || target == "":
-		return a, fmt.Errorf("section %q: write what it is attached to, as in %s/NAME", name, how)
+	case target == "":
+		return a, fmt.Errorf("section %q: write what it is attached to, as in %s/NAME, or name a target beside the file", name, how)
 	case strings.ContainsAny(target, "*?"):
 		return a, fmt.Errorf("section %q: write one function, no pattern", name)
 	}
@@ -169,16 +179,36 @@ func place(name string) (a Attachment, err error) {
 	return a, nil
 }
 
+// rings has the positions of ring buffers mapped into the guest's program.
+func (l *loader) rings(specs map[string]*ebpf.MapSpec) (out []Ring, err error) {
+	for _, name := range slices.Sorted(maps.Keys(specs)) {
+		if m := specs[name]; m.Type == ebpf.RingBuf {
+			at, err := l.mapped(name, page) // the producer's position has the second page
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Ring{name, at, uint64(m.MaxEntries)})
+		}
+	}
+	return out, nil
+}
+
 // object loads all programs of an object and attaches them then.
 func (l *loader) object(o *Object) (*Attached, error) {
 	c, err := o.read()
 	if err != nil {
 		return nil, err
 	}
+	if err := l.options(c); err != nil {
+		return nil, err
+	}
 	if err := l.make(c.maps); err != nil {
 		return nil, err
 	}
 	out := &Attached{}
+	if out.Rings, err = l.rings(c.maps); err != nil {
+		return nil, err
+	}
 	var all []*attacher
 	for _, p := range c.parts {
 		at, err := l.attacher(p.Attachment)

@@ -3,6 +3,7 @@ package attaching_test
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,10 +22,15 @@ func object(t *testing.T, name string) []byte {
 	return require.Must(os.ReadFile("testdata/" + name))(t)
 }
 
-// kernelTypes are the types of a kernel that has one structure, with one field.
+// kernelTypes are the types of a kernel that has one structure, with one field. Without a name for it that is the name of a function.
 func kernelTypes(t *testing.T, structure, field string) []byte {
 	t.Helper()
 	number := &btf.Int{Name: "long", Size: 8, Encoding: btf.Signed}
+	if structure == "" {
+		f := &btf.Func{Name: field, Type: &btf.FuncProto{Return: number}, Linkage: btf.StaticFunc}
+		b := require.Must(btf.NewBuilder([]btf.Type{f}, nil))(t)
+		return require.Must(b.Marshal(nil, &btf.MarshalOptions{Order: binary.LittleEndian}))(t)
+	}
 	b := require.Must(btf.NewBuilder([]btf.Type{
 		&btf.Struct{Name: structure, Size: 16, Members: []btf.Member{{Name: field, Type: number, Offset: 64}}},
 	}, nil))(t)
@@ -43,13 +49,13 @@ func TestReadObject(t *testing.T) {
 		{"no object file of BPF that is known here: ", []byte("text"), ""},
 		{"no object file of BPF that is known here: unexpected machine type for BPF ELF: EM_X86_64", program, ""},
 		{"no object file of BPF that is known here: ", refused[:1000], ""},
-		{"no program none: it has careless, field, foreign, ", refused, "none"},
+		{"no program none: it has careless, field, fills, foreign, ", refused, "none"},
 		{`program packet: section "xdp": programs are attached by fentry, `, refused, "packet"},
 		{`program nowhere: section "kprobe": write what it is attached to`, refused, "nowhere"},
 		{`program pattern: section "kprobe.multi/vfs_*": write one function, no pattern`, refused, "pattern"},
 		{`program inside: section "kretprobe/vfs_write+0x10": an offset is a number, and of a kprobe`, refused, "inside"},
-		{"program unread: map buffers: a perf event array takes nothing without a reader", refused, "unread"},
-		{"program option: it reads an option of the kernel (__kconfig)", refused, "option"},
+		{"program tails: map programs: maps of the type ProgramArray are not made here", refused, "tails"},
+		{"program unsized: map endless: it declares no max_entries", refused, "unsized"},
 		{"program symbol: it names jiffies, a symbol of the kernel (__ksym)", refused, "symbol"},
 		{"program foreign: it calls kernel_function, a function of the kernel that is none of its helpers", refused, "foreign"},
 	} {
@@ -57,17 +63,17 @@ func TestReadObject(t *testing.T) {
 		if c.program != "" {
 			programs = []string{c.program}
 		}
-		require.Error(t, require.Err(attaching.ReadObject(c.file, programs)), c.want, "%s", c.program)
+		require.Error(t, require.Err(attaching.ReadObject(c.file, programs, "")), c.want, "%s", c.program)
 	}
 	for _, one := range []string{"optional", "careless", "lacking"} { // what a kernel refuses is known later
-		require.NoError(t, require.Err(attaching.ReadObject(refused, []string{one})))
+		require.NoError(t, require.Err(attaching.ReadObject(refused, []string{one}, "")))
 	}
 }
 
 // TestObject has every program of an object loaded before the first is attached, with the maps that they name.
 func TestObject(t *testing.T) {
 	file := require.Must(distro.Object("writes"))(t)
-	o := require.Must(attaching.ReadObject(file, []string{"registers", "returns"}))(t)
+	o := require.Must(attaching.ReadObject(file, []string{"registers", "returns"}, ""))(t)
 	f := with(fake{})
 	a, err := attaching.Attach(f, attaching.Attachment{Object: o}, kernelTypes(t, "pt_regs", "dx"))
 	require.NoError(t, err)
@@ -79,12 +85,55 @@ func TestObject(t *testing.T) {
 		made[call]++
 	}
 	// The maps are .bss, .data and .rodata, which are filled, and bytes. Programs can only read .rodata.
-	for call, want := range map[uint64]int{mapCreate: 4, 2: 3, 22: 1, 18: 2, progLoad: 2, linkCreate: 2} {
+	for call, want := range map[uint64]int{mapCreate: 4, mapUpdateElem: 3, 22: 1, 18: 2, progLoad: 2, linkCreate: 2} {
 		if got := made[call|1<<32]; got != want {
 			t.Errorf("%d calls of the command %d, want %d", got, call, want)
 		}
 	}
 	require.Error(t, require.Err(attaching.Attach(f, attaching.Attachment{Object: o}, nil)), "program registers: attach kprobe to vfs_write: the kernel has no BTF", "no types")
+}
+
+// TestOptionsAndBuffers gives a program the kernel's version by a map, and a buffer for each processor.
+func TestOptionsAndBuffers(t *testing.T) {
+	o := require.Must(attaching.ReadObject(require.Must(distro.Object("writes"))(t), []string{"reports"}, ""))(t)
+	attach := func(change map[string]string) (*fake, error) {
+		f := with(fake{})
+		f.files["/proc/sys/kernel/osrelease"] = "6.1.0-9-amd64\n"
+		f.files["/sys/devices/system/cpu/possible"] = "0-1\n"
+		maps.Copy(f.files, change)
+		return f, require.Err(attaching.Attach(f, attaching.Attachment{Object: o}, kernelTypes(t, "", "vfs_write")))
+	}
+	f, err := attach(nil)
+	require.NoError(t, err)
+	opened := 0
+	for _, call := range f.made {
+		if call == perfEventOpen {
+			opened++
+		}
+	}
+	if opened != 2 || len(f.put) != 3 || f.put[0] != 6<<16|1<<8 {
+		t.Errorf("%d buffers were opened; maps were filled by %#x", opened, f.put)
+	}
+	for file, want := range map[string]string{
+		"/proc/sys/kernel/osrelease": "and no version", "/sys/devices/system/cpu/possible": "the kernel's list of processors is",
+	} {
+		_, err := attach(map[string]string{file: "none"})
+		require.Error(t, err, want, "%s", file)
+	}
+}
+
+// TestTarget sends programs elsewhere than their sections say.
+func TestTarget(t *testing.T) {
+	file := object(t, "refused.bpf.o")
+	for target, want := range map[string]string{"vfs_read": "", "vfs_read+0x10": "", "vfs_*": "write one function"} {
+		o, err := attaching.ReadObject(file, []string{"nowhere"}, target)
+		if want != "" {
+			require.Error(t, err, want, "%s", target)
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, require.Err(attaching.Attach(with(fake{}), attaching.Attachment{Object: o}, kernelTypes(t, "", "vfs_write"))))
+	}
 }
 
 // TestObjectIsBuilt builds object files again, and wants the same bytes.

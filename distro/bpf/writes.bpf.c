@@ -11,13 +11,17 @@ typedef unsigned long u64;
 #define RELOCATED __attribute__((preserve_access_index))
 
 /* Types of maps. */
-enum { HASH = 1, ARRAY = 2, PERCPU_ARRAY = 6, RINGBUF = 27 };
+enum { HASH = 1, ARRAY = 2, PERF_EVENT_ARRAY = 4, PERCPU_ARRAY = 6, RINGBUF = 27 };
+
+/* Of a perf event array: the buffer of this processor. */
+#define CURRENT 0xffffffff
 
 /* Helpers of the kernel. */
 static void *(*lookup)(void *map, const void *key) = (void *)1;
 static long (*update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static long (*delete)(void *map, const void *key) = (void *)3;
 static u64 (*nanoseconds)(void) = (void *)5;
+static long (*output)(void *context, void *map, u64 flags, const void *data, u64 size) = (void *)25;
 static u64 (*pid_and_thread)(void) = (void *)14;
 static u64 (*current)(void) = (void *)35;
 static long (*read_kernel)(void *to, u32 size, const void *from) = (void *)113;
@@ -33,6 +37,8 @@ struct task_struct {
 struct pt_regs {
 	long dx; /* the third argument of a function */
 } RELOCATED;
+
+extern int LINUX_KERNEL_VERSION __attribute__((section(".kconfig")));
 
 /* Data of all kinds of sections. */
 const volatile u64 largest = 4096;
@@ -64,6 +70,12 @@ struct {
 	UINT(type, RINGBUF);
 	UINT(max_entries, 1 << 18);
 } records SEC(".maps");
+
+struct {
+	UINT(type, PERF_EVENT_ARRAY);
+	UINT(key_size, 4);
+	UINT(value_size, 4);
+} buffers SEC(".maps");
 
 struct record {
 	u64 when;
@@ -124,6 +136,16 @@ int ends(u64 *arguments)
 	sum = lookup(&latencies, &class);
 	if (sum)
 		__sync_fetch_and_add(sum, 1);
+	return 0;
+}
+
+/* A record of each write to the buffer of a processor, which tells the kernel's version too. */
+SEC("fexit/vfs_write")
+int reports(u64 *arguments)
+{
+	u64 now[] = { nanoseconds(), LINUX_KERNEL_VERSION };
+
+	output(arguments, &buffers, CURRENT, now, sizeof(now));
 	return 0;
 }
 

@@ -205,21 +205,56 @@ func (l *Lab) attachCounted(s *session, o *Command) (count func() (uint64, bool,
 	if err := s.optimized(); err != nil {
 		return nil, err
 	}
+	var full []func() error
+	for _, r := range p.Rings {
+		position, err := s.word(r.Addr)
+		if err != nil {
+			return nil, err
+		}
+		full = append(full, func() error { return filled(r, position) })
+	}
 	at, unit, ok := p.Counter()
 	if !ok {
-		return none, nil
+		return func() (n uint64, ok bool, err error) {
+			for _, f := range full {
+				err = errors.Join(err, f())
+			}
+			return 0, false, err
+		}, nil
 	}
+	counter, err := s.word(at)
+	if err != nil {
+		return nil, err
+	}
+	return func() (uint64, bool, error) {
+		n, err := counter()
+		return n / unit, true, err
+	}, nil
+}
+
+// word finds a word of the program in memory, and returns what reads it.
+func (s *session) word(at uint64) (func() (uint64, error), error) {
 	pa, ok := s.m.CPU(s.cpu).Translate(at)
 	if !ok {
 		return nil, fmt.Errorf("the map of the program is not in memory at %#x", at)
 	}
-	return func() (uint64, bool, error) {
+	return func() (uint64, error) {
 		b, err := s.m.ReadPhysical(pa, 8)
 		if err != nil {
-			return 0, false, err
+			return 0, err
 		}
-		return binary.LittleEndian.Uint64(b) / unit, true, nil
+		return binary.LittleEndian.Uint64(b), nil
 	}, nil
+}
+
+// filled refuses a ring buffer in which less than a page is left. Records may be lost then, and programs take less time.
+func filled(r attaching.Ring, position func() (uint64, error)) error {
+	const page = 4096
+	n, err := position()
+	if err == nil && n+page > r.Size {
+		err = fmt.Errorf("the ring buffer %s has %d bytes, and %d of them are full: nobody reads it here, so have it declare more", r.Name, r.Size, n)
+	}
+	return err
 }
 
 // region runs the command up to the end of its region of interest, and the rest of it without the cost model.

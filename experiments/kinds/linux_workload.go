@@ -109,7 +109,7 @@ func attachmentOf(l *schema.LinuxProbe) (*attaching.Attachment, error) {
 	if l.Object == nil {
 		return &attaching.Attachment{Way: l.What, Program: l.Program, Target: l.Target, Offset: uint64(l.Offset), Hits: uint64(l.Room)}, nil
 	}
-	o, err := attaching.ReadObject(l.Object.File, l.Object.Programs)
+	o, err := attaching.ReadObject(l.Object.File, l.Object.Programs, l.Object.Target)
 	return &attaching.Attachment{Object: o}, err
 }
 
@@ -261,6 +261,11 @@ func (r *working) measurement(p *schema.Point, plain *working) *Measurement {
 	m.note(metricEvents, "events", events, 1)
 	if r.Counts {
 		m.note(metricLost, "events", r.hits-int64(r.Counted), 1)
+	}
+	if len(r.entered.of) > 1 {
+		for i, p := range r.entered.of {
+			m.note(metricEvents+"_"+p.Name, "events", r.entered.n[i], 1)
+		}
 	}
 	m.note(metricEventRate, "events/s", events*p.Machine.CPU.Hz, r.Ticks.Cycles())
 	m.cyclesOver(results.MetricCycles, over, events)

@@ -106,6 +106,8 @@ func TestLinuxWorkloadObjectRefuses(t *testing.T) {
 		"program lacking: the kernel refused to attach kprobe to no_such_function: error 2 (ENOENT): it has no function no_such_function": "lacking",
 		"program untyped: fentry: the kernel's BTF has no no_such_function":                                                               "untyped",
 		"program unheard: the kernel refused to attach raw-tracepoint to no_such_event: error 2 (ENOENT)":                                 "unheard",
+		"the ring buffer ring has 8192 bytes, and ":                                                                                       "fills",
+		"the object reads CONFIG_HZ: of options only the kernel's version is known":                                                       "option",
 		"no program of ../../distro/attaching/testdata/refused.bpf.o was hit":                                                             "optional",
 	} {
 		p, err := linuxLoader.Plan("linux-workload-object", []string{

@@ -94,6 +94,7 @@ type UserObject struct {
 	Path     string   // or the name of one of this program
 	File     []byte   // read by the planner
 	Programs []string // those that are attached; nil for all
+	Target   string   // in place of what sections name; "" for that
 }
 
 // readUserModule reads what a point of the kind module inserts.
@@ -119,7 +120,7 @@ func readUserObject(r *doc.Reader) *UserObject {
 		}
 		return besideFile(n)
 	}
-	return &UserObject{Path: doc.Need(r, "file", file), Programs: doc.Opt(r, "programs", nil, doc.ListOf(doc.Text))}
+	return &UserObject{Path: doc.Need(r, "file", file), Programs: doc.Opt(r, "programs", nil, doc.ListOf(doc.Text)), Target: doc.Opt(r, "target", "", doc.Text)}
 }
 
 // besideFile parses a path: it starts beside the file that has it, or here when an option set it.

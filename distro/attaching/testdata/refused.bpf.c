@@ -8,14 +8,28 @@ typedef unsigned long u64;
 #define UINT(name, value) int (*name)[value]
 
 static void *(*lookup)(void *map, const void *key) = (void *)1;
-static long (*output)(void *context, void *map, u64 flags, void *data, u64 size) = (void *)25;
-static u64 (*current)(void) = (void *)35;
+static long (*tail_call)(void *context, void *map, u32 index) = (void *)12;
+static void *(*reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*submit)(void *record, u64 flags) = (void *)132;
 
+/* An array of programs. */
 struct {
-	UINT(type, 4);
+	UINT(type, 3);
 	UINT(key_size, 4);
 	UINT(value_size, 4);
-} buffers SEC(".maps");
+	UINT(max_entries, 1);
+} programs SEC(".maps");
+
+struct {
+	UINT(type, 1);
+	UINT(key_size, 8);
+	UINT(value_size, 8);
+} endless SEC(".maps");
+
+struct {
+	UINT(type, 27);
+	UINT(max_entries, 8192);
+} ring SEC(".maps");
 
 struct {
 	UINT(type, 2);
@@ -92,13 +106,28 @@ int field(u64 *arguments)
 	return ((struct task_struct *)arguments[1])->no_such_field > 0;
 }
 
-SEC("kprobe/vfs_write")
-int unread(void *context)
+/* A ring buffer that is soon full. */
+SEC("raw_tp/sys_enter")
+int fills(void *context)
 {
-	u64 now = current();
+	void *r = reserve(&ring, 1000, 0);
 
-	output(context, &buffers, 0xffffffff, &now, sizeof(now));
+	if (r)
+		submit(r, 0);
 	return 0;
+}
+
+SEC("kprobe/vfs_write")
+int tails(void *context)
+{
+	tail_call(context, &programs, 0);
+	return 0;
+}
+
+SEC("kprobe/vfs_write")
+int unsized(void *context)
+{
+	return lookup(&endless, &context) != 0;
 }
 
 SEC("kprobe/vfs_write")
