@@ -7,7 +7,7 @@ import (
 	"kprobesim/cpus/float"
 )
 
-// adjacent applies f to neighbouring lanes, those of the first operand and then those of the second.
+// adjacent applies f to neighbouring lanes, first in one operand and then in the other.
 func adjacent(n uint, f func(a, b uint64) uint64) func(a, b vec) vec {
 	return func(a, b vec) (r vec) {
 		count := int(128 / n)
@@ -78,7 +78,7 @@ var ssse3 = map[x86asm.Op]func(a, b vec) vec{
 	x86asm.PMULHRSW: lanes(16, func(a, b uint64) uint64 { return uint64((sext(a, 16)*sext(b, 16)>>14 + 1) >> 1) }),
 }
 
-// mmxSSSE3 are those that are not the lower half of what a vector does.
+// mmxSSSE3 are the operations that are not the lower half of what a vector does.
 func mmxSSSE3() map[x86asm.Op]mmxFunc {
 	all := map[x86asm.Op]mmxFunc{
 		x86asm.PSHUFB:  func(a, b, _ uint64) uint64 { return chooseBytes(vec{a}, vec{b &^ 0x0808080808080808})[0] },
@@ -233,7 +233,7 @@ func bindMasked(d *decoder, _ *row) bool {
 	return true
 }
 
-// storeMasked stores those of n bytes that mask names. It faults as a store of all of them would (measured on an Intel
+// storeMasked stores the bytes, of n, that mask names. It faults as a store of all of them would (measured on an Intel
 // processor with AMX; the manual lets a processor choose).
 func (c *CPU) storeMasked(at uint64, v, mask vec, n int) {
 	last := (at + uint64(n) - 1) & c.AddrMask
