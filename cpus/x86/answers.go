@@ -33,7 +33,7 @@ type leaf [4]uint32
 // SYSCALL, XD, LM, LAHF.
 const (
 	featuresD    = 1<<0 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19 | 1<<24 | 1<<25 | 1<<26
-	featureMMX   = 1 << 23 // a description claims it, and those of ecx but CMPXCHG16B
+	featureMMX   = 1 << 23 // a description claims it, as it does the bits of claimedC
 	featuresC    = 1 << 13
 	claimedC     = 1<<0 | 1<<9 | 1<<23 // SSE3, SSSE3, POPCNT
 	extendedD    = 1<<11 | 1<<20 | 1<<29
