@@ -11,8 +11,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// externs are the names of symbols that an object has not itself, by the places that name them. The ELF loader keeps those of
-// options to itself.
+// externs are the names of symbols that an object has not itself, by the places that name them. The ELF loader keeps names
+// of options to itself.
 type externs struct {
 	functions map[string]codePlace // where functions begin
 	names     map[codePlace]string
@@ -106,7 +106,7 @@ func (l *loader) options(c *content) error {
 	return nil
 }
 
-// option says what an option is. Those of the kernel's configuration are not in its memory.
+// option finds the value of an option. A kernel does not hold its configuration.
 func (l *loader) option(name string) (uint64, error) {
 	var a, b, c uint64
 	release, err := l.ReadFile("/proc/sys/kernel/osrelease")

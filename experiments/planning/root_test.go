@@ -96,7 +96,7 @@ programs = ["sizes"]
 		"file=./none":            "mine: file: ./none",
 		"file=" + file:           "no object file of BPF",
 		"programs=[\"nothing\"]": "no program nothing: it has any, begins, ",
-		"target=vfs_write":       "unknown key",
+		"offset=1":               "unknown key",
 	} {
 		require.Error(t, require.Err(plan("points.mine."+set)), want, "%s", set)
 	}
