@@ -34,6 +34,8 @@ type Cost struct {
 	// core with BackEnd.
 	Ops int
 	To  [MaxUops]string
+	// Deferred is how much longer the latency is where an operand holds a constant that is still to be added (BackEnd.Defers).
+	Deferred clock.Ticks
 }
 
 // TLB2 describes a TLB behind those for instructions and data. Its zero value is none.

@@ -53,6 +53,9 @@ type BackEnd struct {
 	// Renames lists classes whose loads have the data of a store without latency if their address has no index: the core
 	// predicts the store that a load finds and renames the load as a copy of that store's data.
 	Renames []string
+	// Defers lists classes that add a constant to a register while they are renamed: what reads the result adds it. Copies hold
+	// the constant too.
+	Defers []string
 	// LoadColumn is the bytes of a column of the first level's lines. Two loads a cycle read one; 0 for no bound.
 	LoadColumn int
 	// SplitTwice says that a load of two lines takes its pipe twice, and that a cycle has one such load.

@@ -55,7 +55,13 @@ var ErrBusy = errors.New("its times do not agree: the host is busy")
 
 // Cycles times a copy of a block in core cycles.
 func (h *Host) Cycles(block []byte, pages []uint64) (float64, error) {
-	return h.Difference(program(block, long, hostLoops, true), program(block, short, hostLoops, true), (long-short)*hostLoops,
+	return h.cycles(block, pages, long)
+}
+
+// cycles is Cycles by a loop of so many copies and one of half as many.
+func (h *Host) cycles(block []byte, pages []uint64, copies int) (float64, error) {
+	less, times := copies/2, times(hostLoops, copies)
+	return h.Difference(program(block, copies, times, true), program(block, less, times, true), (copies-less)*times,
 		&native.Job{Pages: pages, Fill: fillWord, Passes: passes, Repeats: repeats})
 }
 

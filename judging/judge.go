@@ -72,16 +72,17 @@ func (j *Judging) compare(b *Block) error {
 	if b.Class == "" {
 		return errForms
 	}
-	pages, err := j.Pricer.Pages(b.Code)
+	copies := copiesOf(b.Length)
+	pages, err := j.Pricer.pages(b.Code, copies)
 	if err != nil {
 		return err
 	}
 	if j.Host != nil {
-		if b.Native, err = j.Host.Cycles(b.Code, pages); err != nil {
+		if b.Native, err = j.Host.cycles(b.Code, pages, copies); err != nil {
 			return err
 		}
 	}
-	if b.Priced, err = j.Pricer.Cycles(b.Code, pages); err != nil {
+	if b.Priced, err = j.Pricer.cycles(b.Code, pages, copies); err != nil {
 		return err
 	}
 	if j.MCA != nil {
@@ -136,7 +137,7 @@ func (p *Pricer) Bound(b *Block) string {
 		c := *p.cfg
 		c.Classes, c.Events, c.Ports, c.Pipes = maps.Clone(c.Classes), maps.Clone(c.Events), maps.Clone(c.Ports), maps.Clone(c.Pipes)
 		r.relax(&c)
-		if v, err := NewPricer(&c).Cycles(b.Code, b.pages); err == nil && v < best {
+		if v, err := NewPricer(&c).cycles(b.Code, b.pages, copiesOf(b.Length)); err == nil && v < best {
 			best, name = v, r.name
 		}
 	}
@@ -169,7 +170,7 @@ func relaxations(c *cpus.Config) []relaxation {
 		{"split lines", event("split_line")},
 		{"window", func(c *cpus.Config) { c.Window = cpus.MaxWindow }},
 		{"store buffer", func(c *cpus.Config) { c.StoreBuffer = 1024 }},
-		{"latencies of instructions", func(c *cpus.Config) { each(c, func(k *cpus.Cost) { k.Latency, k.Latency2 = 0, 0 }) }},
+		{"latencies of instructions", func(c *cpus.Config) { each(c, func(k *cpus.Cost) { k.Latency, k.Latency2, k.Deferred = 0, 0, 0 }) }},
 		{"issue slots", func(c *cpus.Config) {
 			each(c, func(k *cpus.Cost) { k.Issue, k.Slots = 1, 1 })
 			if c.BackEnd.On {

@@ -6,13 +6,21 @@ import (
 	"slices"
 )
 
-// Copies of a block in the longer and in the shorter loop, and repetitions of a loop. The difference of the two loops' times
-// has nothing of the loop itself.
+// Copies of a block in the longer loop, and repetitions of a loop. The shorter loop has half the copies. The difference of the
+// two loops' times has nothing of the loop itself.
 const (
 	long  = 100
-	short = 50
 	loops = 32
 )
+
+// enough is the instructions that the longer loop has at least.
+const enough = 600
+
+// copiesOf returns the copies of a block of so many instructions.
+func copiesOf(instructions int) int { return max(long, enough/instructions&^1) }
+
+// times returns how often more copies are repeated, where long ones are repeated loops times.
+func times(loops, copies int) int { return loops * long / copies }
 
 // Places in memory, the same on both sides. Pointers has the beginnings of the chains of a native.Job.
 const (

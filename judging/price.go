@@ -80,8 +80,11 @@ func (w *world) once() (clock.Ticks, cpus.Exit) {
 }
 
 // Pages finds the pages that a block touches, or returns why it cannot be judged.
-func (p *Pricer) Pages(block []byte) ([]uint64, error) {
-	code := program(block, long, loops, false)
+func (p *Pricer) Pages(block []byte) ([]uint64, error) { return p.pages(block, long) }
+
+// pages is Pages of so many copies.
+func (p *Pricer) pages(block []byte, copies int) ([]uint64, error) {
+	code := program(block, copies, times(loops, copies), false)
 	var pages []uint64
 	for {
 		w, err := p.load(code, pages)
@@ -124,9 +127,15 @@ const warm = 2
 
 // Cycles prices a copy of a block.
 func (p *Pricer) Cycles(block []byte, pages []uint64) (float64, error) {
+	return p.cycles(block, pages, long)
+}
+
+// cycles is Cycles by a loop of so many copies and one of half as many.
+func (p *Pricer) cycles(block []byte, pages []uint64, copies int) (float64, error) {
 	var took [2]clock.Ticks
-	for i, copies := range []int{long, short} {
-		w, err := p.load(program(block, copies, loops, false), pages)
+	less, times := copies/2, times(loops, copies)
+	for i, n := range []int{copies, less} {
+		w, err := p.load(program(block, n, times, false), pages)
 		if err != nil {
 			return 0, err
 		}
@@ -138,5 +147,5 @@ func (p *Pricer) Cycles(block []byte, pages []uint64) (float64, error) {
 			took[i] = t
 		}
 	}
-	return float64(took[0]-took[1]) / ((long - short) * loops) / float64(clock.PerCycle), nil
+	return float64(took[0]-took[1]) / float64((copies-less)*times) / float64(clock.PerCycle), nil
 }

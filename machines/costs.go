@@ -130,6 +130,7 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 		cycles("occupancy", &c.Occupancy, false))
 	if mr.m.CPU.BackEnd.On {
 		mr.to(r, &c, ports)
+		fields = append(fields, cycles("deferred", &c.Deferred, false))
 	}
 	mr.section(r, fields...)
 	if uops > 0 {

@@ -50,6 +50,7 @@ func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
 	b.AtStart = doc.Opt(r, "binding", atRename, doc.OneOf(atRename, atStart)) == atStart
 	b.StorePairs = doc.Opt(r, "store_pairs", false, doc.Flag)
 	b.Renames = doc.Opt(r, "renames", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
+	b.Defers = doc.Opt(r, "defers", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	var fields []field
 	if r.Has("retire") {
 		fields = append(fields, count("retire", &b.Retire, 1, 16))

@@ -16,13 +16,15 @@ import (
 type pipeline struct {
 	pipelineShape `state:"-"`
 
-	at       ticks  // the cycle of the last operation's renaming
-	filled   int    // operations of that cycle
-	retired  int    // operations that retire in the cycle of timing.retire
-	supplied ticks  // the last group of operations was fetched
-	group    int    // operations, or decoded instructions, of that group
-	paired   bool   // the last store is the second one of its cycle
-	branches uint64 // last byte of the last taken branch, and in the lowest bits how many of its line were taken up to it
+	at       ticks // the cycle of the last operation's renaming
+	filled   int   // operations of that cycle
+	retired  int   // operations that retire in the cycle of timing.retire
+	supplied ticks // the last group of operations was fetched
+	group    int   // operations, or decoded instructions, of that group
+	paired   bool  // the last store is the second one of its cycle
+	// constants has a bit for each register with a constant that is still to be added.
+	constants uint64
+	branches  uint64 // last byte of the last taken branch, and in the lowest bits how many of its line were taken up to it
 	schedule
 }
 
@@ -34,7 +36,7 @@ type pipelineShape struct {
 	fuses                    [256]uint8
 	decoders, rate           int
 	lineMask                 uint64 // bytes of a window of the operation cache less one
-	foldsStack               bool
+	foldsStack, defers       bool
 	fast                     uint64 // taken branches of a line without a bubble; 0 for none
 	prices                   [256]pipePrice
 }
@@ -44,6 +46,10 @@ type pipePrice struct {
 	ops int                  // that are renamed
 	n   int                  // sets of pipes
 	to  [cpus.MaxUops]uint16 // sets
+
+	defers   bool  // its result holds a constant that is still to be added
+	copies   bool  // its result holds one if its operand does
+	deferred ticks // its latency is longer if an operand holds one
 
 	unlaminates bool // it is an operation more if its address has an index
 	renames     bool // its load has a store's data without latency if its address has none
@@ -85,7 +91,10 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 		price.ops = max(k.Ops, 1)
 		price.unlaminates = slices.Contains(cfg.FrontEnd.Unlaminates, n)
 		price.renames = slices.Contains(b.Renames, n)
+		price.defers, price.deferred = slices.Contains(b.Defers, n), k.Deferred
+		price.copies = price.n == 0 && k.Latency == 0
 	}
+	p.defers = len(b.Defers) > 0
 	p.decoders, p.rate = cfg.FrontEnd.Decoders, cfg.OpCache.Rate
 	if p.rate != 0 {
 		p.lineMask = uint64(cfg.OpCache.Window - 1)
@@ -397,7 +406,11 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 	if k.unit != noPort {
 		c.port[k.unit&portMask] = start + k.busy
 	}
-	done = max(start+k.latency, last+min(k.latency, clock.PerCycle))
+	latency := k.latency
+	if p.defers {
+		latency += c.deferral(op, u)
+	}
+	done = max(start+latency, last+min(k.latency, clock.PerCycle))
 	second := done
 	if k.second != 0 {
 		second = c.secondResult(op, k, free, done)
@@ -451,7 +464,7 @@ func (c *Core) storePipes(op *Op, d, done ticks, a *access) ticks {
 }
 
 // pipeWords are words of a state before the schedule.
-const pipeWords = 4
+const pipeWords = 5
 
 // freezePipes appends the pipeline's state as it is seen from the time of dispatch. Slots that are taken matter in the
 // cycle of dispatch only, and what has retired when something else may retire in that cycle.
@@ -469,7 +482,7 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 		paired = 1
 	}
 	head := len(w)
-	w = append(w, uint64(filled)|paired<<7|uint64(retired)<<8|uint64(p.group)<<24, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns())
+	w = append(w, uint64(filled)|paired<<7|uint64(retired)<<8|uint64(p.group)<<24, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants)
 	left := p.total
 	for i := int64(0); left > 0; i++ {
 		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
@@ -486,7 +499,7 @@ func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 	p.at = d - d%clock.PerCycle
 	p.filled, p.retired, p.group = int(w[0]&127), int(w[0]>>8&0xffff), int(w[0]>>24&0xffff)
 	p.paired = w[0]>>7&1 != 0
-	p.supplied, p.branches = d+ticks(w[1]), w[2]
+	p.supplied, p.branches, p.constants = d+ticks(w[1]), w[2], w[4]
 	n := int(w[0] >> 48)
 	p.upTo(p.from + horizon)
 	p.from = cycleOf(d)

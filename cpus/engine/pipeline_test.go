@@ -119,6 +119,24 @@ func TestPipesOfLaterCores(t *testing.T) {
 	})
 }
 
+// TestDeferredConstants times additions whose readers add a constant of theirs.
+func TestDeferredConstants(t *testing.T) {
+	chain, other := [4]byte{toyAdd, 7, 7, 4}, [4]byte{toyAdd, 7, 8, 4}
+	defers := func(classes ...string) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			k := c.Classes["add"]
+			k.Latency, k.Deferred = 0, 2*clock.PerCycle
+			c.Classes["add"], c.BackEnd.Defers = k, classes
+		}
+	}
+	timePipes(t, []pipesCase{
+		{name: "nothing is deferred", body: [][4]byte{chain}, change: defers(), cycles: 40},
+		{name: "a reader adds the constant", body: [][4]byte{chain}, change: defers("add"), cycles: 160},
+		{name: "a register without one", body: [][4]byte{other}, change: defers("add"), cycles: 40},
+		{name: "a register that was written since", body: [][4]byte{chain, {toyLoad, 7, 20, 0}}, change: defers("add"), cycles: 40},
+	})
+}
+
 // TestPipesOfLoads times loads that meet in columns of a line, and loads of two lines, on three pipes.
 func TestPipesOfLoads(t *testing.T) {
 	at := func(offset uint8) [4]byte { return [4]byte{toyLoad, 3, 20, offset} }

@@ -261,6 +261,9 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 		c.commit(op, done, done, a)
 	}
 	c.ready[op.O1&regMask], c.ready[op.O2&regMask] = done, done
+	if c.pipes != nil {
+		c.settleConstants(op)
+	}
 	c.allDone(done)
 	c.ring[c.at&(cpus.MaxWindow-1)] = done
 	c.at++

@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/x86"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
 	"kprobesim/internal/native"
 	"kprobesim/internal/require"
@@ -78,7 +79,7 @@ func only(t *testing.T, d *Describer, tables ...string) {
 	t.Helper()
 	for _, l := range loops() {
 		for _, k := range tables {
-			if l.Key == k {
+			if l.Key == k && d.knows(l) {
 				require.NoError(t, d.explain(l))
 			}
 		}
@@ -160,6 +161,39 @@ func TestFindsColumnsOfLoads(t *testing.T) {
 		}
 		if got := d.text("back_end", "split_twice") == "true"; got != (c.twice == "true") {
 			t.Errorf("loads of two lines take their pipes twice: %s, found %v", c.twice, got)
+		}
+	}
+}
+
+// What readers of a constant pay that is still to be added is found where the description of the family defers any.
+func TestFindsDeferredConstants(t *testing.T) {
+	for _, defers := range []bool{true, false} {
+		const file = "../../experiments/machines/xeon-gold-6330.toml"
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		root, err := doc.Parse(file, b)
+		require.NoError(t, err)
+		if defers {
+			for _, n := range []string{`back_end.defers=["alu_imm_small"]`, `cost.alu_imm_small={ uops = 1, latency = 0, source = "IL: 0" }`} {
+				s, err := doc.ParseSetting(n)
+				require.NoError(t, err)
+				require.NoError(t, s.Apply(root))
+			}
+		}
+		host, err := read(root)
+		require.NoError(t, err)
+		k := host.CPU.Classes["shift"]
+		k.Deferred = 3 * clock.PerCycle
+		host.CPU.Classes["shift"] = k
+		d := &Describer{Host: &simulated{pricer: judging.NewPricer(&host.CPU)}, Root: root, Read: read, name: "xeon-gold-6330"}
+		d.begin("host", time.Unix(0, 0))
+		for _, l := range loops() {
+			if l.What == deferred && l.Key == "cost.shift" && d.knows(l) {
+				require.NoError(t, d.explain(l))
+			}
+		}
+		if got := d.text("cost", "shift", deferred); (got == "3") != defers {
+			t.Errorf("the description defers: %v, found %q, open %q", defers, got, d.Open)
 		}
 	}
 }

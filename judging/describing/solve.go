@@ -39,14 +39,25 @@ const (
 	least     = 0.02
 )
 
+// deferred is a number of cores alone that leave constants to those who read them.
+const deferred = "deferred"
+
 // instructions runs the loops of the list.
 func (d *Describer) instructions() error {
 	for _, l := range loops() {
+		if !d.knows(l) {
+			continue
+		}
 		if err := d.explain(l); err != nil {
 			return fmt.Errorf("%s (%s): %w", l.Key, l.Text, err)
 		}
 	}
 	return nil
+}
+
+// knows reports whether the description may have the number of a loop.
+func (d *Describer) knows(l loop) bool {
+	return l.What != deferred || d.node("back_end", "defers") != nil
 }
 
 // time times a copy on the host.

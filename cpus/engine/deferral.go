@@ -1,0 +1,22 @@
+package engine
+
+// deferral returns how much longer an instruction takes for the constants that its operands hold, and notes which registers
+// hold one behind it. An address is added up with its constant in any case.
+func (c *Core) deferral(op *Op, u *pipePrice) (late ticks) {
+	p := c.pipes
+	sources := uint64(1)<<(op.S1&regMask) | 1<<(op.S2&regMask) | 1<<(op.S3&regMask)
+	if p.constants&sources != 0 {
+		late = u.deferred
+	}
+	holds := u.defers || u.copies && op.Flags&(Loads|Clears) == 0 && p.constants>>(op.S1&regMask)&1 != 0
+	c.settleConstants(op)
+	if holds && op.O1 != c.sink {
+		p.constants |= 1 << (op.O1 & regMask)
+	}
+	return late
+}
+
+// settleConstants notes that the results of an instruction hold no constant.
+func (c *Core) settleConstants(op *Op) {
+	c.pipes.constants &^= 1<<(op.O1&regMask) | 1<<(op.O2&regMask) | op.Also
+}
