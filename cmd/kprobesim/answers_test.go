@@ -25,14 +25,19 @@ func TestDocumentsAnswer(t *testing.T) {
 	}{
 		{"missed-returns", "missed-least", missedAnswer},
 		{"event-rate", "event-rate", rateAnswer},
+		{"attach-time", "attach", attachAnswer},
 	} {
-		s, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", a.experiment+".csv"))
-		require.NoError(t, err)
+		s := baseline(t, a.experiment)
 		files := map[string][]byte{}
 		require.NoError(t, reports.Draw(files, s, []string{a.figure}, reports.Look{}))
 		holdFile(t, filepath.Join("docs", a.experiment+".svg"), string(files[a.figure+".svg"]))
 		holdBlock(t, "docs/experiments.md", a.experiment, a.text(t, s))
 	}
+}
+
+func baseline(t *testing.T, experiment string) *results.Set {
+	t.Helper()
+	return require.Must(compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", experiment+".csv")))(t)
 }
 
 // baselineValue is a metric of the point of a set whose name has the name of a probe and all of some settings.
@@ -118,6 +123,69 @@ events cost more than this product says: at 10,000 a second %s times as much,
 for %s. Such an event takes %s cycles, because the work between has
 taken the probe's code out of the first-level caches.
 `, math.Ceil(most), listed(rare), listed(probes), listed(cycles))
+}
+
+// attachAnswer says how long attaching takes and who waits for what.
+func attachAnswer(t *testing.T, s *results.Set) string {
+	at := func(metric, probe string, batch int) float64 {
+		return baselineValue(t, s, metric, probe, fmt.Sprintf("workload.batch=%d", batch)).Float()
+	}
+	ms := func(step, probe string, batch int) string {
+		return twoDigits(at(kinds.MetricStep(step), probe, batch)/1000) + " ms"
+	}
+	rows := []struct{ step, text string }{
+		{kinds.StepRegister, "register, disarmed"},
+		{kinds.StepArm, "arm"},
+		{kinds.StepOptimize, "until all are optimized"},
+		{kinds.StepRemove, "remove by one call"},
+		{kinds.StepClean, "until all jumps are gone"},
+		{kinds.StepSingly, "remove one by a call of its own"},
+	}
+	out := "| step of 1000 probes | b | o | f |\n|---|---|---|---|\n"
+	for _, r := range rows {
+		out += "| " + r.text
+		for _, p := range []string{"b", "o", "f"} {
+			cell := ""
+			if p == "o" || r.step != kinds.StepOptimize && r.step != kinds.StepClean {
+				cell = ms(r.step, p, 1000) + waits(at, r.step, p)
+			}
+			out += " | " + cell
+		}
+		out += " |\n"
+	}
+	old, returns := baseline(t, "attach-time-2010"), baseline(t, "attach-time-returns")
+	of2010 := func(metric, probe, load string, batch int) float64 {
+		return baselineValue(t, old, metric, probe, "workload.load="+load, fmt.Sprintf("workload.batch=%d", batch)).Float()
+	}
+	return out + fmt.Sprintf(`
+Arming 10,000 probes takes %s by breakpoints, for which nobody waits. By ftrace it takes %s: the caller waits until each
+CPU has synchronized three times for each probe, and a CPU that uses no probe loses %s us a probe. Jumps come later. The optimizer
+waits for its delay of 5 jiffies and for a grace period, and then writes 256 at most. So one probe is optimized after %s,
+and 10,000 are after %s. Removing by one call waits for one grace period, here %s for one probe, because the other CPUs
+compute. A loop of calls waits as long for each probe. Jumps go later, in batches again. The kernel of 2010 stops the
+machine to write them, %.0f times for 1000 probes, in which each of the other CPUs loses %s us. Where these are idle, it
+removes a kprobe in %s us. Return probes wait for the same: 100 by ftrace are armed in %s, and 100 kprobes in %s.
+`, ms(kinds.StepArm, "b", 10_000), ms(kinds.StepArm, "f", 10_000), twoDigits(at(kinds.MetricLosses(kinds.StepArm), "f", 10_000)/10_000),
+		ms(kinds.StepOptimize, "o", 1), ms(kinds.StepOptimize, "o", 10_000), ms(kinds.StepRemove, "b", 1),
+		of2010(kinds.MetricStops(kinds.StepOptimize), "o", "busy", 1000), twoDigits(of2010(kinds.MetricLosses(kinds.StepOptimize), "o", "busy", 1000)),
+		twoDigits(of2010(kinds.MetricStep(kinds.StepRemove), "k", "idle", 1)),
+		twoDigits(baselineValue(t, returns, kinds.MetricStep(kinds.StepArm), "f", "workload.batch=100").Float()/1000)+" ms", ms(kinds.StepArm, "f", 100))
+}
+
+// waits tells what 1000 probes wait for in a step.
+func waits(at func(metric, probe string, batch int) float64, step, probe string) (text string) {
+	for _, w := range []struct{ metric, one, many string }{
+		{kinds.MetricPeriods(step), "grace period", "grace periods"}, {kinds.MetricSyncs(step), "synchronization", "synchronizations"},
+	} {
+		switch n := at(w.metric, probe, 1000); n {
+		case 0:
+		case 1:
+			text += ", 1 " + w.one
+		default:
+			text += fmt.Sprintf(", %s %s", strconv.FormatFloat(n, 'f', -1, 64), w.many)
+		}
+	}
+	return text
 }
 
 // twoDigits writes a number with about two digits that count.

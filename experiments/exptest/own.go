@@ -28,6 +28,7 @@ var Small = map[string][]string{
 	schema.KindUnregister:  {"workload.batch=3", "workload.singly=2"},
 	schema.KindMissed:      {"kernel.cpus=2", "points.r.maxactive=4", "workload.hits=1", "workload.args=[9000, 1]"},
 	schema.KindCrowding:    {"crowd.probes=200", "workload.hits=10"},
+	schema.KindAttach:      {"kernel.cpus=2", "workload.batch=3", "workload.singly=2"},
 	schema.KindEventRate:   {"workload.rate=1000000", "workload.footprint=64 KiB", "workload.hits=20", "workload.warmup=2"},
 	schema.KindUserProbes:  {"kernel.cpus=2", "workload.hits=20"},
 	schema.KindWatchpoints: {"kernel.cpus=2", "workload.hits=10"},

@@ -82,20 +82,35 @@ func (s *session) crowdSites() ([]workloads.Site, error) {
 // returns the places in it.
 func (s *session) crowdText() ([]workloads.Site, error) {
 	im := s.m.Image()
-	from, ok := im.Symbol(workloads.CrowdStart)
-	to, ok2 := im.Symbol(workloads.CrowdEnd)
-	pattern, ok3 := im.Symbol(workloads.CrowdPattern)
-	if !ok || !ok2 || !ok3 {
+	pattern, ok := im.Symbol(workloads.CrowdPattern)
+	if !ok {
 		return nil, fmt.Errorf("image %s has no text for a crowd of probes: use a kernel without preemption", im.Name)
 	}
-	code, err := s.m.ReadBytes(pattern.Addr, int(pattern.Size))
-	if err != nil {
-		return nil, err
-	}
 	sites := workloads.Crowd(pattern.Size)
-	if room := (to.Addr - from.Addr) / pattern.Size; room < uint64(len(sites)) {
+	if room := s.crowdRoom() / pattern.Size; room < uint64(len(sites)) {
 		return nil, fmt.Errorf("image %s has room for %d probes of a crowd, not for %d: build it from the sources of "+
 			"this version", im.Name, room, len(sites))
 	}
-	return sites, s.m.WriteBytes(from.Addr, bytes.Repeat(code, int((to.Addr-from.Addr)/pattern.Size)))
+	return sites, s.fillCrowd(pattern.Addr)
+}
+
+// crowdRoom is the number of bytes of the text for a crowd, 0 where there is none.
+func (s *session) crowdRoom() uint64 {
+	from, ok := s.m.Image().Symbol(workloads.CrowdStart)
+	to, ok2 := s.m.Image().Symbol(workloads.CrowdEnd)
+	if !ok || !ok2 {
+		return 0
+	}
+	return to.Addr - from.Addr
+}
+
+// fillCrowd fills the text for a crowd with the instruction at an address, which is as long as the pattern.
+func (s *session) fillCrowd(instruction uint64) error {
+	from, _ := s.m.Image().Symbol(workloads.CrowdStart)
+	pattern, _ := s.m.Image().Symbol(workloads.CrowdPattern)
+	code, err := s.m.ReadBytes(instruction, int(pattern.Size))
+	if err != nil {
+		return err
+	}
+	return s.m.WriteBytes(from.Addr, bytes.Repeat(code, int(s.crowdRoom()/pattern.Size)))
 }

@@ -31,6 +31,7 @@ func kindOf(name string) kind {
 		schema.KindMissed:      {measure: (*session).missed},
 		schema.KindCrowding:    {measure: (*session).crowding},
 		schema.KindUserProbes:  {measure: (*session).userProbes, trace: (*session).traceUser},
+		schema.KindAttach:      {measure: (*session).attachTime},
 		schema.KindEventRate:   {measure: (*session).eventRate},
 		schema.KindWatchpoints: {measure: (*session).watchpoints, trace: (*session).traceWatch},
 		schema.KindLinux:       {alone: measureLinux, traceAlone: traceLinux},

@@ -6,7 +6,6 @@ import (
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/clock"
-	"kprobesim/kprobes"
 	"kprobesim/results"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -99,12 +98,12 @@ func (s *session) removeTogether() error {
 		addrs = append(addrs, p.Addr)
 	}
 	s.active = nil
-	return s.probes.Unregister(s.call, kprobes.Kprobe, addrs...)
+	return s.probes.Unregister(s.call, s.p.Probe.Kind, addrs...)
 }
 
 func (s *session) removeSingly() error {
 	for _, p := range s.active {
-		if err := s.probes.Unregister(s.call, kprobes.Kprobe, p.Addr); err != nil {
+		if err := s.probes.Unregister(s.call, s.p.Probe.Kind, p.Addr); err != nil {
 			return err
 		}
 	}
@@ -142,6 +141,16 @@ func (e *events) first(kind sim.EventKind, name string) (clock.Ticks, error) {
 		}
 	}
 	return 0, fmt.Errorf("no event %s %s came", kind, name)
+}
+
+// last returns the time of the last event of a kind, 0 where none came.
+func (e *events) last(kind sim.EventKind) (at clock.Ticks) {
+	for _, v := range e.all {
+		if v.Kind == kind {
+			at = v.At
+		}
+	}
+	return at
 }
 
 // has reports whether an event of a kind and name came.

@@ -42,6 +42,7 @@ func kindList() []kind {
 			name: schema.KindWatchpoints, workload: schema.ReadWorkload, figures: []string{"watchpoints", "watchpoints-registering"},
 			check: watchpointsOnly,
 		},
+		{name: schema.KindAttach, workload: readAttach, figures: []string{"attach"}, check: noCrowd},
 		{name: schema.KindEventRate, workload: readEventRate, figures: []string{"event-rate"}, check: checkEventRate},
 		{
 			name: schema.KindLinux, workload: schema.ReadLinuxWorkload, figures: []string{"linux-phases", "linux-attach"},
@@ -246,12 +247,17 @@ func readMissed(r *doc.Reader) schema.Workload {
 	return w
 }
 
+// readAttach is readUnregister for the places of a crowd, which are more.
+func readAttach(r *doc.Reader) schema.Workload { return readBatch(r, schema.MaxCrowd) }
+
 // readUnregister wants the load said: busy CPUs make grace periods long, idle ones end them at once.
-func readUnregister(r *doc.Reader) schema.Workload {
+func readUnregister(r *doc.Reader) schema.Workload { return readBatch(r, maxBatch) }
+
+func readBatch(r *doc.Reader, most int64) schema.Workload {
 	defer r.Done()
 	return schema.Workload{
-		Batch:  doc.Need(r, "batch", doc.Int(1, maxBatch)),
-		Singly: doc.Need(r, "singly", doc.Int(1, maxBatch)),
+		Batch:  doc.Need(r, "batch", doc.Int(1, most)),
+		Singly: doc.Need(r, "singly", doc.Int(1, most)),
 		Load:   doc.Need(r, "load", doc.OneOf(schema.Loads()...)),
 	}
 }

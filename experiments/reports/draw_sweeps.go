@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -175,6 +176,25 @@ func drawEventRate(s *results.Set) (figures.Figure, error) {
 	}}
 	chart.Metrics = []figures.SweepLine{
 		line(kinds.MetricOverhead, "", figures.Solid), line(kinds.MetricProduct, "product", figures.Dashed),
+	}
+	return chart.Draw(s)
+}
+
+// drawAttachTime has a panel for each step and a line for each probe.
+func drawAttachTime(s *results.Set) (figures.Figure, error) {
+	chart := figures.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: figures.Frame{
+		Title:  "Attaching and removing probes: " + place(s.Points()[0]),
+		XLabel: "probes", YLabel: "microseconds", Caption: []string{"each step begins where the one before ends; all probes together, but for the last"},
+	}}
+	titles := map[string]string{
+		kinds.StepOptimize: "until all are optimized", kinds.StepRemove: "remove by one call",
+		kinds.StepClean: "until all jumps are gone", kinds.StepSingly: "remove one by a call of its own",
+	}
+	for _, step := range kinds.AttachSteps() {
+		chart.Metrics = append(chart.Metrics, figures.SweepLine{
+			Metric: kinds.MetricStep(step), Panel: cmp.Or(titles[step], step), Series: results.Point.Name,
+			Style: func(p results.Point) figures.LineStyle { return figures.LineStyle{Group: p.Name()} },
+		})
 	}
 	return chart.Draw(s)
 }

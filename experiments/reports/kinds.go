@@ -100,6 +100,7 @@ func allFigures() []namedFigure {
 		{"crowding-first", drawCrowdingFirst, kinds.MetricArm},
 		{"crowding-arming", drawCrowdingArming, kinds.MetricArm},
 		{"crowding-memory", drawCrowdingMemory, kinds.MetricArm},
+		{"attach", drawAttachTime, kinds.MetricStep(kinds.StepRegister)},
 		{schema.KindEventRate, drawEventRate, kinds.MetricEvent},
 		{schema.KindUserProbes, drawUserProbes, kinds.MetricUserWarm},
 		{schema.KindWatchpoints, drawWatchpoints, kinds.MetricWatch},

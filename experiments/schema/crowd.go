@@ -20,20 +20,20 @@ const (
 	Last  = "last"  // registered before it
 )
 
-// maxCrowd is the most probes that any image has places for.
-const maxCrowd = 10_240
+// MaxCrowd is the most probes that any image has places for.
+const MaxCrowd = 10_240
 
 // ReadCrowd reads the table [crowd]; without it there is none.
 func ReadCrowd(r *doc.Reader) Crowd {
 	defer r.Done()
 	c := Crowd{
-		Probes:     doc.Opt(r, "probes", 0, doc.Int(0, maxCrowd)),
-		SameBucket: doc.Opt(r, "same_bucket", 0, doc.Int(0, maxCrowd)),
+		Probes:     doc.Opt(r, "probes", 0, doc.Int(0, MaxCrowd)),
+		SameBucket: doc.Opt(r, "same_bucket", 0, doc.Int(0, MaxCrowd)),
 		Position:   doc.Opt(r, "position", Last, doc.OneOf(First, Last)),
 		Disabled:   len(doc.Opt(r, "flags", nil, doc.ListOf(doc.OneOf(flagDisabled)))) > 0,
 	}
-	if c.Size() > maxCrowd {
-		r.Errorf("probes", "with those of the same bucket %d probes: at most %d", c.Size(), maxCrowd)
+	if c.Size() > MaxCrowd {
+		r.Errorf("probes", "with those of the same bucket %d probes: at most %d", c.Size(), MaxCrowd)
 	}
 	return c
 }

@@ -28,6 +28,8 @@ const (
 	// KindWatchpoints measures what a hit of a watchpoint costs, what an armed one costs code that does not hit it, and what
 	// setting the registers of all CPUs takes.
 	KindWatchpoints = "watchpoints"
+	// KindAttach measures how long attaching and removing probes takes, step by step, and what each step waits for.
+	KindAttach = "attach-time"
 	// KindEventRate measures what a probe costs a program that hits it at some rate and works in between.
 	KindEventRate = "event-rate"
 	// KindLinux measures the probes of the kernel of a distribution.
