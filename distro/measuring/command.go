@@ -21,6 +21,8 @@ type Command struct {
 	// Marks has the region begin and end at marks that the command sets (distro/init/mark.h): at the first mark 1, and the
 	// first mark 2 behind it. Without them the region is the whole command, from before it is executed until it has ended.
 	Marks bool
+	// Random is mixed into the kernel's random numbers before the first run, and so moves the program's memory; nil for none.
+	Random []byte
 	// Attach is attached before the first run; nil for nothing. Attached, if it is not nil, is told what came of it.
 	Attach   *attaching.Attachment
 	Attached func(*attaching.Attached)
@@ -99,6 +101,9 @@ func (l *Lab) Command(o Command, w Watch) (*Outcome, error) {
 	}
 	count, err := l.attachCounted(s, &o)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.mix(o.Random); err != nil {
 		return nil, err
 	}
 	if _, err := s.do(numbers(sleep, "sleep", 10)); err != nil { // ends behind a tick of the kernel's clock
@@ -338,20 +343,56 @@ func (s *session) mark(n uint64) error {
 	return err
 }
 
-// read reads a file of the guest, as much of it as is kept; cut reports that there is more.
-func (s *session) read(path string) (b []byte, cut bool, err error) {
-	const callPread, callOpen, piece = 17, 2, 1 << 20
+// mix writes bytes to the kernel's random numbers, and has it draw from them at once (random(4)).
+func (s *session) mix(random []byte) error {
+	if random == nil {
+		return nil
+	}
+	const callWrite, callIoctl, reseed = 1, 16, 0x5207
 	g := guest{session: s}
+	fd, err := g.open("/dev/urandom", true)
+	if err != nil {
+		return err
+	}
+	m := g.Memory()
+	m.Data = random
+	if n, err := g.Call(callWrite, [6]uint64{fd, m.Base, uint64(len(random))}, m); err != nil || n != int64(len(random)) {
+		return fmt.Errorf("/dev/urandom takes %d of %d bytes: %w", n, len(random), err)
+	}
+	if n, err := g.Call(callIoctl, [6]uint64{fd, reseed}, g.Memory()); err != nil || n != 0 {
+		return fmt.Errorf("the kernel draws no new random numbers: %s: %w", attaching.Errno(int(-n)), err)
+	}
+	return nil
+}
+
+// open opens a file of the guest.
+func (g guest) open(path string, write bool) (fd uint64, err error) {
+	const callOpen = 2
 	m := g.Memory()
 	m.Data = append([]byte(path), 0)
-	fd, err := g.Call(callOpen, [6]uint64{m.Base}, m)
-	if err != nil || fd < 0 {
-		return nil, false, fmt.Errorf("the command's output %s cannot be read: %s: %w", path, attaching.Errno(int(-fd)), err)
+	mode := uint64(0)
+	if write {
+		mode = 1
+	}
+	n, err := g.Call(callOpen, [6]uint64{m.Base, mode}, m)
+	if err == nil && n < 0 {
+		err = fmt.Errorf("%s: %s", path, attaching.Errno(int(-n)))
+	}
+	return uint64(n), err
+}
+
+// read reads a file of the guest, as much of it as is kept; cut reports that there is more.
+func (s *session) read(path string) (b []byte, cut bool, err error) {
+	const callPread, piece = 17, 1 << 20
+	g := guest{session: s}
+	fd, err := g.open(path, false)
+	if err != nil {
+		return nil, false, fmt.Errorf("the command's output cannot be read: %w", err)
 	}
 	for len(b) < maxOutput {
 		m := g.Memory()
 		m.Data = make([]byte, piece)
-		n, err := g.Call(callPread, [6]uint64{uint64(fd), m.Base, piece, uint64(len(b))}, m)
+		n, err := g.Call(callPread, [6]uint64{fd, m.Base, piece, uint64(len(b))}, m)
 		switch {
 		case err != nil:
 			return nil, false, err

@@ -82,7 +82,7 @@ func measureWorkload(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*
 	}
 	lab := b.lab.Within(budget(p))
 	w := p.Linux.Working
-	made, err := b.work.Do(fmt.Sprintf("%q %q %t %d %d", w.Command, w.Env, w.Marks, w.Warm, p.Budget), func() (any, error) { return runWorkload(p, lab, nil, nil) })
+	made, err := b.work.Do(fmt.Sprintf("%q %q %t %d %d %q", w.Command, w.Env, w.Marks, w.Warm, p.Budget, randomOf(p)), func() (any, error) { return runWorkload(p, lab, nil, nil) })
 	if err != nil {
 		return nil, fmt.Errorf("without a probe: %w", err)
 	}
@@ -141,7 +141,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, w
 	var attached *attaching.Attached
 	var profiles []*sim.Profile
 	order := measuring.Command{
-		Args: w.Command, Env: w.Env, Warm: int(w.Warm), Marks: w.Marks, Attach: a,
+		Args: w.Command, Env: w.Env, Warm: int(w.Warm), Marks: w.Marks, Attach: a, Random: randomOf(p),
 		Attached: func(a *attaching.Attached) { attached = a },
 	}
 	out, err := lab.Command(order, func(m *sim.Machine) cpus.Observer {
@@ -191,6 +191,15 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, w
 	}
 	r.profile, err = merged(profiles)
 	return r, err
+}
+
+// randomOf is what moves the program's memory to where the layout of a replicate has it: the kernel draws places by its random
+// numbers. The first one without a seed has the places that the boot leaves.
+func randomOf(p *schema.Point) []byte {
+	if p.Layout() == (sim.Layout{}) {
+		return nil
+	}
+	return fmt.Appendf(nil, "kprobesim: seed %d, replicate %d", p.Seed, p.Replicate)
 }
 
 // merged is one profile of all CPUs.

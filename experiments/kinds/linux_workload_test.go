@@ -26,6 +26,11 @@ func TestLinuxWorkload(t *testing.T) {
 	if two, err := kinds.Measure(pt); err != nil || !reflect.DeepEqual(one, two) {
 		t.Errorf("a second measurement is another one: %v", err)
 	}
+	moved := *pt
+	moved.Replicate = 1
+	three, err := kinds.Measure(&moved)
+	require.NoError(t, err)
+	require.That(t, !reflect.DeepEqual(one, three), "memory at other places costs the same")
 }
 
 // TestLinuxWorkloadObject runs it under programs of an object file. Two of them are hit by each write.
