@@ -68,9 +68,8 @@ func TestEntry(t *testing.T) {
 			t.Errorf("%d bits: %v", bits, err)
 			continue
 		}
-		if got := m.Console(); got != "hello 6.10" || !strings.Contains(m.Ended(), "reset") {
-			t.Errorf("%d bits: console %q, ended by %q", bits, got, m.Ended())
-		}
+		got := m.Console()
+		require.That(t, got == "hello 6.10" && strings.Contains(m.Ended(), "reset"), "%d bits: console %q, ended by %q", bits, got, m.Ended())
 	}
 }
 
@@ -146,9 +145,8 @@ func TestInitrd(t *testing.T) {
 			t.Errorf("%s: %v, %v", f.Name, st, err)
 			continue
 		}
-		if got, _ := os.ReadFile(filepath.Join(dir, f.Name)); f.Mode != distro.ModeFolder && !bytes.Equal(got, f.Data) {
-			t.Errorf("%s has %q, want %q", f.Name, got, f.Data)
-		}
+		got, _ := os.ReadFile(filepath.Join(dir, f.Name))
+		require.That(t, f.Mode == distro.ModeFolder || bytes.Equal(got, f.Data), "%s has %q, want %q", f.Name, got, f.Data)
 	}
 }
 

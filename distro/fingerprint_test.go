@@ -35,15 +35,13 @@ func TestDescribe(t *testing.T) {
 	} {
 		s := base()
 		change(&s)
-		if other, ok := seen[text(s)]; ok {
-			t.Errorf("a change of %s is the same as one of %s", what, other)
-		}
+		other, ok := seen[text(s)]
+		require.That(t, !ok, "a change of %s is the same as one of %s", what, other)
 		seen[text(s)] = what
 	}
 	for range 20 {
-		if _, ok := seen[text(base())]; !ok {
-			t.Fatal("the same value has two texts")
-		}
+		_, ok := seen[text(base())]
+		require.Need(t, ok, "the same value has two texts")
 	}
 	require.Error(t, describe(&strings.Builder{}, "x", reflect.ValueOf(struct{ F func() }{})), "x.F", "a function is described")
 }

@@ -89,9 +89,8 @@ func TestSeveralCPUs(t *testing.T) {
 		base.CPU.Model, base.Untimed = x.model, x.untimed
 		whole, _ := digits(base, 60)
 		want := lookAll(run(t, whole))
-		if n := strings.Count(want.console, "a"); n < 5 || n > 55 {
-			t.Fatalf("%s: printed %q", x.model, want.console)
-		}
+		n := strings.Count(want.console, "a")
+		require.Need(t, n >= 5 && n <= 55, "%s: printed %q", x.model, want.console)
 		same := func(what string, m *sim.Machine) {
 			t.Helper()
 			if got := lookAll(m); !reflect.DeepEqual(got, want) {

@@ -76,9 +76,8 @@ func TestSnapshot(t *testing.T) {
 			b := require.Must(distro.Snapshot(part, run(t, part)))(t)
 			rest, shown := digits(base, 60)
 			rest.From = b
-			if got := look(run(t, rest)); got != want {
-				t.Errorf("%d bits, %s: with a snapshot %+v, without %+v", bits, model, got, want)
-			}
+			got := look(run(t, rest))
+			require.That(t, got == want, "%d bits, %s: with a snapshot %+v, without %+v", bits, model, got, want)
 			require.That(t, shown.String() == want.console[23:], "%d bits, %s: printed %q behind the snapshot", bits, model, shown)
 		}
 	}
@@ -124,9 +123,8 @@ func TestUntimedSnapshot(t *testing.T) {
 		b := require.Must(distro.Snapshot(part, run(t, part)))(t)
 		rest, _ := digits(base, 60)
 		rest.From, rest.Untimed = b, false
-		if got := look(run(t, rest)); got != want {
-			t.Errorf("%s: with a snapshot %+v, without %+v", model, got, want)
-		}
+		got := look(run(t, rest))
+		require.That(t, got == want, "%s: with a snapshot %+v, without %+v", model, got, want)
 		require.That(t, want.console == plain.console && want.now < plain.now, "%s: printed %q in %d, with the model %q in %d", model, want.console, want.now, plain.console, plain.now)
 	}
 }

@@ -114,9 +114,8 @@ func TestPinnedPoints(t *testing.T) {
 			got, err := reports.Records(pt, m)
 			require.NoError(t, err)
 			for _, r := range got {
-				if w, ok := want.Get(r.Point, r.Metric); !ok || w.Value != r.Value || w.Unit != r.Unit || w.Role != r.Role {
-					t.Errorf("%s, the baseline has %s", r, w)
-				}
+				w, ok := want.Get(r.Point, r.Metric)
+				require.That(t, ok && w.Value == r.Value && w.Unit == r.Unit && w.Role == r.Role, "%s, the baseline has %s", r, w)
 			}
 			for _, metric := range c.metrics {
 				require.That(t, slices.ContainsFunc(got, func(r results.Record) bool { return r.Metric == metric && !r.Value.IsZero() }), "%s is not measured, or zero", metric)

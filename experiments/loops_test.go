@@ -313,9 +313,8 @@ func TestFrontEndKeys(t *testing.T) {
 		m := loopMachine(t, c.machine)
 		c.change(&m.CPU)
 		l := publishedLoops[slices.IndexFunc(publishedLoops, func(l publishedLoop) bool { return l.Name == c.loop })]
-		if got := loopTime(t, m, cpus.Window, l); math.Abs(got-c.cycles) > 0.1*c.cycles {
-			t.Errorf("%s, %s: %.2f cycles, want %.2f", c.machine, c.loop, got, c.cycles)
-		}
+		got := loopTime(t, m, cpus.Window, l)
+		require.That(t, !(math.Abs(got-c.cycles) > 0.1*c.cycles), "%s, %s: %.2f cycles, want %.2f", c.machine, c.loop, got, c.cycles)
 	}
 }
 

@@ -27,9 +27,8 @@ func TestInstancesNeeded(t *testing.T) {
 		calls, _ := s.Get(p, results.MetricCalls)
 		missed, _ := s.Get(p, kinds.MetricMissed)
 		want := calls.Value.Float() * float64(inside-min(inside, instances)) / float64(inside)
-		if got := missed.Value.Float(); got != want {
-			t.Errorf("%s: %g of %s calls are missed, not %g", p.Probe, got, calls.Value, want)
-		}
+		got := missed.Value.Float()
+		require.That(t, got == want, "%s: %g of %s calls are missed, not %g", p.Probe, got, calls.Value, want)
 		tried++
 	}
 	require.That(t, tried >= 300, "%d points", tried)

@@ -77,9 +77,8 @@ func TestPredictionsMeetThePublishedFigures(t *testing.T) {
 			}
 		}
 		require.That(t, slices.Equal(fitted, row.fitted), "%s: fitted on %v, want %v", row.name, fitted, row.fitted)
-		if mean := sum / float64(n); n == 0 || mean > row.mean {
-			t.Errorf("%s: %d predictions are off by %.1f %% in the mean, want at most %.0f %%", row.name, n, 100*mean, 100*row.mean)
-		}
+		mean := sum / float64(n)
+		require.That(t, n != 0 && !(mean > row.mean), "%s: %d predictions are off by %.1f %% in the mean, want at most %.0f %%", row.name, n, 100*mean, 100*row.mean)
 	}
 }
 

@@ -268,9 +268,8 @@ func TestTake(t *testing.T) {
 			for _, beside := range []clock.Ticks{-1, 1} {
 				now := latest(m)
 				late := Checkpoints{Every: now / 2, list: []checkpoint{{at: now + beside}}}
-				if err := late.Take(m); err != nil || len(late.list) != 1 {
-					t.Errorf("%d beside another state: %d states, %v", beside, len(late.list), err)
-				}
+				err := late.Take(m)
+				require.That(t, err == nil && len(late.list) == 1, "%d beside another state: %d states, %v", beside, len(late.list), err)
 			}
 		}
 	}))

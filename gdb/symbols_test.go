@@ -33,9 +33,8 @@ func TestSymbols(t *testing.T) {
 			if at := f.Sections[s.Section]; s.Section > 1 && s.Value-at.Addr >= at.Size || s.Value-f.Sections[1].Addr < f.Sections[1].Size && s.Section != 1 {
 				t.Errorf("%s: symbol %v is in section %v", name, s, at.SectionHeader)
 			}
-			if want := im.Symbols[i]; s.Name != want.Name || s.Value != want.Addr || s.Size != want.Size || (elf.ST_TYPE(s.Info) == elf.STT_FUNC) != want.Func {
-				t.Errorf("%s: symbol %d is %v, want %v", name, i, s, want)
-			}
+			want := im.Symbols[i]
+			require.That(t, s.Name == want.Name && s.Value == want.Addr && s.Size == want.Size && (elf.ST_TYPE(s.Info) == elf.STT_FUNC) == want.Func, "%s: symbol %d is %v, want %v", name, i, s, want)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package image
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // The code of a kernel lies from the first byte of its first executable section to the last byte of its last one, and
 // a module has that of its kernel.
@@ -19,9 +23,8 @@ func TestCodeRange(t *testing.T) {
 	} {
 		kernel := &Image{sections: c.sections}
 		for name, im := range map[string]*Image{"kernel": kernel, "module": {kernel: kernel, sections: []section{{addr: 8, size: 8, exec: true}}}} {
-			if start, size := im.CodeRange(); start != c.start || size != c.size {
-				t.Errorf("%s with %+v: %#x, %#x bytes; want %#x, %#x", name, c.sections, start, size, c.start, c.size)
-			}
+			start, size := im.CodeRange()
+			require.That(t, start == c.start && size == c.size, "%s with %+v: %#x, %#x bytes; want %#x, %#x", name, c.sections, start, size, c.start, c.size)
 		}
 	}
 }

@@ -61,9 +61,8 @@ func TestFuncWithDescriptors(t *testing.T) {
 		{Name: "modern", Entry: imagetest.Base + 0x20, Pointer: opdAt + 24, TOC: toc, Size: 0x60, Typed: true},
 		{Name: "text_label", Entry: imagetest.Base + 0x30, Pointer: imagetest.Base + 0x30},
 	} {
-		if f, ok := im.Func(want.Name); !ok || f != want {
-			t.Errorf("%s is %+v, %v", want.Name, f, ok)
-		}
+		f, ok := im.Func(want.Name)
+		require.That(t, ok && f == want, "%s is %+v, %v", want.Name, f, ok)
 		require.Equal(t, im.Callee(want.Pointer), want.Entry, "a pointer to %s leads to", want.Name)
 	}
 	if !im.Descriptors() || im.Entry != imagetest.Base {
@@ -87,9 +86,8 @@ func TestFuncWithDescriptors(t *testing.T) {
 	}
 	require.NoError(t, im.AddModule(m))
 	for at, want := range map[uint64]string{mod + 4: "m:.new", mod + 0x24: "m:.old", mod + 0x40: "m:new"} {
-		if s, _, ok := im.At(at); !ok || s.Module+":"+s.Name != want {
-			t.Errorf("%#x is in %s:%s, want %s", at, s.Module, s.Name, want)
-		}
+		s, _, ok := im.At(at)
+		require.That(t, ok && s.Module+":"+s.Name == want, "%#x is in %s:%s, want %s", at, s.Module, s.Name, want)
 	}
 	require.That(t, len(im.Natives) == 1 && im.Natives[0].Name == "sim_main", "natives are %+v", im.Natives)
 }
@@ -114,8 +112,7 @@ func TestDamagedDescriptors(t *testing.T) {
 // TestSplitName takes names apart as FullName puts them together.
 func TestSplitName(t *testing.T) {
 	for _, s := range []Symbol{{Name: "fn"}, {Name: "fn", Module: "mod"}} {
-		if module, name := SplitName((&Image{}).FullName(s)); module != s.Module || name != s.Name {
-			t.Errorf("%+v: %q, %q", s, module, name)
-		}
+		module, name := SplitName((&Image{}).FullName(s))
+		require.That(t, module == s.Module && name == s.Name, "%+v: %q, %q", s, module, name)
 	}
 }

@@ -77,9 +77,8 @@ func checkFunctionsHaveLines(t *testing.T, im *Image) {
 		phases[im.Phase(s.Addr)] = true
 		file, line, ok := im.Line(s.Addr)
 		require.That(t, ok && line >= 1 && !strings.HasPrefix(file, "/") && !strings.HasPrefix(file, ".."), "%s at %#x comes from %q:%d, %v", s.Name, s.Addr, file, line, ok)
-		if got, off, _ := im.At(s.Addr); off != 0 || got.Addr != s.Addr {
-			t.Errorf("At(%s) is %s+%#x", s.Name, got.Name, off)
-		}
+		got, off, _ := im.At(s.Addr)
+		require.That(t, off == 0 && got.Addr == s.Addr, "At(%s) is %s+%#x", s.Name, got.Name, off)
 	}
 	require.That(t, functions >= 50, "%d functions", functions)
 	for _, p := range []Phase{PhaseEntry, PhaseDispatch, PhaseHandler, PhaseReturn, PhaseKretprobe, PhaseWorkload} {

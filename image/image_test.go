@@ -87,14 +87,12 @@ func TestSymbolByName(t *testing.T) {
 	for name, at := range map[string]uint64{
 		"start": 0, "_text": 0, "label": 0x30, "twice": 0xb0, "_end": 0x2000, "jiffies": 0x200,
 	} {
-		if s, ok := im.Symbol(name); !ok || s.Addr != imagetest.Base+at || s.Name != name {
-			t.Errorf("Symbol(%q) = %+v, %v; want address +%#x", name, s, ok, at)
-		}
+		s, ok := im.Symbol(name)
+		require.That(t, ok && s.Addr == imagetest.Base+at && s.Name == name, "Symbol(%q) = %+v, %v; want address +%#x", name, s, ok, at)
 	}
 	for _, name := range []string{"", "a", "zzz", "outer2"} {
-		if s, ok := im.Symbol(name); ok {
-			t.Errorf("Symbol(%q) = %+v, want none", name, s)
-		}
+		s, ok := im.Symbol(name)
+		require.That(t, !ok, "Symbol(%q) = %+v, want none", name, s)
 	}
 	require.That(t, len(im.Natives) == 2 && im.Natives[0].Name == "sim_main" && im.Natives[1].Name == "printk", "natives are %v", im.Natives)
 }
@@ -195,9 +193,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 	for bits, last := range map[int]uint64{32: 1<<32 - 1, 64: 1<<64 - 1} {
 		im := &Image{Bits: bits}
-		if err := im.addSegment(elf.ProgHeader{Vaddr: last, Paddr: last, Memsz: 1}, nil); err != nil {
-			t.Errorf("a segment that ends with the addresses of %d bits: %v", bits, err)
-		}
+		err := im.addSegment(elf.ProgHeader{Vaddr: last, Paddr: last, Memsz: 1}, nil)
+		require.That(t, err == nil, "a segment that ends with the addresses of %d bits: %v", bits, err)
 		require.That(t, im.addSegment(elf.ProgHeader{Vaddr: last, Paddr: last, Memsz: 2}, nil) != nil, "a segment that ends behind the addresses of %d bits is taken", bits)
 	}
 	top := change(func(e *imagetest.ELF) { e.Sections[4].Addr = -e.Sections[4].Size })

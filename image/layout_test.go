@@ -65,9 +65,8 @@ func TestAccess(t *testing.T) {
 		c := cells{}
 		a := Access{Memory: c}
 		a.Store(16, f, 0x1_0000_0007)
-		if v := a.Load(16, f); v != 7 || a.Err != nil {
-			t.Errorf("read %#x, %v", v, a.Err)
-		}
+		v := a.Load(16, f)
+		require.That(t, v == 7 && a.Err == nil, "read %#x, %v", v, a.Err)
 		fail(&a)
 		a.Fail(fmt.Errorf("a second failure"), "more", 1)
 		a.Store(16, f, 5)

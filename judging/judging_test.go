@@ -64,9 +64,8 @@ func TestHostTimesChains(t *testing.T) {
 		{"add %rbx,%rax", []byte{0x48, 0x01, 0xd8}, 1},
 		{"imul %ebx,%eax", []byte{0x0f, 0xaf, 0xc3}, 3},
 	} {
-		if v, err := patient(h, c.code); err != nil || math.Abs(v-c.want) > 0.05*c.want {
-			t.Errorf("%s: %.3f cycles, %v; want %.0f", c.name, v, err, c.want)
-		}
+		v, err := patient(h, c.code)
+		require.That(t, err == nil && !(math.Abs(v-c.want) > 0.05*c.want), "%s: %.3f cycles, %v; want %.0f", c.name, v, err, c.want)
 	}
 }
 
@@ -77,12 +76,10 @@ func TestHostSurvivesFaults(t *testing.T) {
 		if testing.Short() && want == native.ErrForever {
 			continue
 		}
-		if _, err := h.Cycles([]byte(code), nil); !strings.Contains(fmt.Sprint(err), want.Error()) {
-			t.Errorf("% x: %v; want %v", code, err, want)
-		}
-		if _, err := patient(h, []byte{0x90}); err != nil {
-			t.Errorf("behind % x: %v", code, err)
-		}
+		_, err := h.Cycles([]byte(code), nil)
+		require.That(t, strings.Contains(fmt.Sprint(err), want.Error()), "% x: %v; want %v", code, err, want)
+		_, err = patient(h, []byte{0x90})
+		require.That(t, err == nil, "behind % x: %v", code, err)
 	}
 	if _, err := h.Cycles([]byte{0x90}, []uint64{0}); err != native.ErrPage {
 		t.Errorf("page 0: %v; want %v", err, native.ErrPage)
@@ -125,9 +122,8 @@ func TestKendall(t *testing.T) {
 		{[]pair{{1, 1}, {1, 1}, {2, 3}}, 1},
 		{[]pair{{1, 1}, {1, 2}}, 0},
 	} {
-		if got := kendall(c.pairs); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%v: %v, want %v", c.pairs, got, c.want)
-		}
+		got := kendall(c.pairs)
+		require.That(t, !(math.Abs(got-c.want) > 1e-9), "%v: %v, want %v", c.pairs, got, c.want)
 	}
 }
 
@@ -141,9 +137,8 @@ func TestReadMeasured(t *testing.T) {
 	want := []string{"4801d8 integer 1 1.000", "0fb60f4801c87500 branch 3 2.505", "f00fb10f  0 20.000"}
 	require.That(t, slices.Equal(got, want), "%q; want %q", got, want)
 	for _, bad := range []string{"4801d8", "48x,1", "48,", "48,-1", "48,nan", "48,inf"} {
-		if _, err := ReadMeasured(strings.NewReader("\n"+bad), "list"); err == nil || !strings.HasPrefix(err.Error(), "list:2: ") {
-			t.Errorf("%q: %v; want a message with the line", bad, err)
-		}
+		_, err := ReadMeasured(strings.NewReader("\n"+bad), "list")
+		require.That(t, err != nil && strings.HasPrefix(err.Error(), "list:2: "), "%q: %v; want a message with the line", bad, err)
 	}
 }
 

@@ -25,9 +25,8 @@ func TestWayOfAFaultRefuses(t *testing.T) {
 				continue // of another instruction set
 			}
 			there++
-			if _, err := l.k.Add(l.Call, Spec{Symbol: f}); !errors.Is(err, EINVAL) {
-				t.Errorf("%s: a probe on %s: %v, want EINVAL", image, f, err)
-			}
+			_, err := l.k.Add(l.Call, Spec{Symbol: f})
+			require.That(t, errors.Is(err, EINVAL), "%s: a probe on %s: %v, want EINVAL", image, f, err)
 		}
 		require.That(t, there >= 3, "%s: %d functions of the way are known", image, there)
 	})
@@ -44,9 +43,8 @@ func TestChainOfListenersRefuses(t *testing.T) {
 			}
 			there++
 			for _, kind := range []Kind{Kprobe, Kretprobe} {
-				if _, err := l.k.Add(l.Call, Spec{Kind: kind, Symbol: f}); !errors.Is(err, EINVAL) {
-					t.Errorf("%s: a %s of %s: %v, want EINVAL", image, kind, f, err)
-				}
+				_, err := l.k.Add(l.Call, Spec{Kind: kind, Symbol: f})
+				require.That(t, errors.Is(err, EINVAL), "%s: a %s of %s: %v, want EINVAL", image, kind, f, err)
 			}
 		}
 		require.That(t, there != 0, "%s: no function of the chain is known", image)

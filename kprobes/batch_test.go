@@ -183,9 +183,8 @@ func TestBatchesFitAPage(t *testing.T) {
 		slices.Sort(sizes)
 		require.That(t, slices.Equal(sizes, []int{n - room, room}), "patches of %d, want %d and %d", sizes, n-room, room)
 		for _, p := range ps {
-			if st, err := l.k.State(p); err != nil || st.Mode != Optimized {
-				t.Fatalf("%+v, %v", st, err)
-			}
+			st, err := l.k.State(p)
+			require.Need(t, err == nil && st.Mode == Optimized, "%+v, %v", st, err)
 		}
 		l.do(l.k.SetOptimization(l.Call, false))
 		if got := l.read("site_5", 128); got != was {

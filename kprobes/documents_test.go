@@ -18,9 +18,8 @@ func TestFaultHandlerGetsEveryNumber(t *testing.T) {
 				l.do(l.m.Store(l.symbol("rare_trap"), l.size(), n))
 				l.call("bench_target", 1, 2)
 				require.Equal(t, l.percpu("handler_last_value"), n, "%s: trap number", isa)
-				if st := l.state(p); st.NMissed != uint64(i+1) {
-					t.Errorf("%s: %+v after %d faults", isa, st, i+1)
-				}
+				st := l.state(p)
+				require.That(t, st.NMissed == uint64(i+1), "%s: %+v after %d faults", isa, st, i+1)
 			}
 			if got := l.call("bench_loop", l.pointer("work_divide"), 1, 5, 2); got != want {
 				t.Errorf("%s: %#x after the traps, %#x before", isa, got, want)
@@ -123,9 +122,8 @@ func TestKernelWithoutKprobes(t *testing.T) {
 		bootImage(t, name, Default(), func(l *live) {
 			text := l.call("bench_target", 1, 2)
 			for _, kind := range []Kind{Kprobe, Kretprobe, Jprobe} {
-				if _, err := l.k.Add(l.Call, Spec{Kind: kind, Symbol: "bench_target", Handler: "handler_empty"}); !errors.Is(err, ENOSYS) {
-					t.Errorf("%s: a %s: %v", name, kind, err)
-				}
+				_, err := l.k.Add(l.Call, Spec{Kind: kind, Symbol: "bench_target", Handler: "handler_empty"})
+				require.That(t, errors.Is(err, ENOSYS), "%s: a %s: %v", name, kind, err)
 			}
 			at := value(l.m.Alloc(512, 64))(l)
 			for _, call := range []string{"register_kprobe", "register_kretprobe", "register_jprobe", "enable_kprobe", "disable_kprobe"} {

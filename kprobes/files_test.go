@@ -149,9 +149,8 @@ func TestFileOptimizationSwitches(t *testing.T) {
 			require.Equal(t, l.cat(FileOptimization), tt.text[:1]+"\n", "after %q it reads", tt.text)
 		}
 		for _, text := range []string{"2", "", "on"} {
-			if err := l.smp.WriteFile(l.Call, FileOptimization, text); !errors.Is(err, EINVAL) {
-				t.Errorf("writing %q: %v", text, err)
-			}
+			err := l.smp.WriteFile(l.Call, FileOptimization, text)
+			require.That(t, errors.Is(err, EINVAL), "writing %q: %v", text, err)
 		}
 		require.That(t, strings.Contains(l.m.Console(), "Kprobes globally optimized\n"), "console: %s", l.m.Console())
 	})
@@ -168,17 +167,14 @@ func TestFileBlacklist(t *testing.T) {
 			for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 				var from, to uint64
 				var symbol string
-				if n, err := fmt.Sscanf(line, "0x%x-0x%x\t%s", &from, &to, &symbol); n != 3 || err != nil || from >= to {
-					t.Fatalf("%s: line %q", name, line)
-				}
-				if _, err := l.k.Add(l.Call, Spec{Symbol: symbol}); !errors.Is(err, EINVAL) {
-					t.Errorf("%s: a probe at %s: %v", name, symbol, err)
-				}
+				n, err := fmt.Sscanf(line, "0x%x-0x%x\t%s", &from, &to, &symbol)
+				require.Need(t, n == 3 && err == nil && from < to, "%s: line %q", name, line)
+				_, err = l.k.Add(l.Call, Spec{Symbol: symbol})
+				require.That(t, errors.Is(err, EINVAL), "%s: a probe at %s: %v", name, symbol, err)
 			}
 			for _, symbol := range []string{"ask_listeners", "notify_die", "do_page_fault"} {
-				if _, ok := l.m.Image().Func(symbol); ok && !strings.Contains(text, "\t"+symbol+"\n") {
-					t.Errorf("%s: %s is not on the list", name, symbol)
-				}
+				_, ok := l.m.Image().Func(symbol)
+				require.That(t, !ok || strings.Contains(text, "\t"+symbol+"\n"), "%s: %s is not on the list", name, symbol)
 			}
 			require.Error(t, l.smp.WriteFile(l.Call, FileBlacklist, "x"), "-EACCES", "%s: writing it", name)
 		})
@@ -234,9 +230,8 @@ func TestGuestReadsTheList(t *testing.T) {
 				w.do(w.m.Store(r.at+uint64(r.over.Offset), int(r.over.Size), 1))
 				w.do(w.smp.Join(w.Call, map[string]uint64{"kernel thread": thread, "user task": task}[name]))
 				rounds, lines := w.member(r, r.rounds), w.member(r, r.lines)
-				if least := uint64(own) * rounds; rounds < 5 || lines <= least || lines >= least+rounds {
-					t.Errorf("%s, %s: %d rounds, %d lines: each has %d, and one more while a probe stands", isa, name, rounds, lines, own)
-				}
+				least := uint64(own) * rounds
+				require.That(t, rounds >= 5 && lines > least && lines < least+rounds, "%s, %s: %d rounds, %d lines: each has %d, and one more while a probe stands", isa, name, rounds, lines, own)
 				last := value(w.m.ReadString(r.at + uint64(r.text.Offset)))(w)
 				if want := w.cat(FileList); last != want || w.member(r, r.error) != 0 {
 					t.Errorf("%s, %s: the last read is %q, want %q; error %d", isa, name, last, want, int64(w.member(r, r.error)))

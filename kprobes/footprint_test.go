@@ -1,6 +1,10 @@
 package kprobes
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // A pool hands out the slots of its range, then the slots of pages, each once; what is given back comes first.
 func TestPoolGrows(t *testing.T) {
@@ -15,9 +19,8 @@ func TestPoolGrows(t *testing.T) {
 	}
 	p := newPool(Span{0x1000, 0x1025}, 16, 0, grow)
 	for _, want := range []uint64{0x1000, 0x1010, 0x9000, 0x9010, 0x5000, 0x5010} {
-		if at, ok := p.take(); !ok || at != want {
-			t.Errorf("slot %#x, %v, want %#x", at, ok, want)
-		}
+		at, ok := p.take()
+		require.That(t, ok && at == want, "slot %#x, %v, want %#x", at, ok, want)
 	}
 	if at, ok := p.take(); ok || p.taken() != 6 {
 		t.Errorf("a full pool gave %#x; %d are taken", at, p.taken())

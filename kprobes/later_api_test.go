@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/require"
 	"kprobesim/smp"
 )
 
@@ -26,9 +27,8 @@ func TestSwitchOfTasksIsProbed(t *testing.T) {
 					if want == 0 {
 						want = n
 					}
-					if st := l.state(p); n == 0 || n != want || st.NMissed != 0 {
-						t.Errorf("%s: __switch_to+%#x (%s): %d hits, %d missed; want %d", image, off, st.Mode, n, st.NMissed, want)
-					}
+					st := l.state(p)
+					require.That(t, n != 0 && n == want && st.NMissed == 0, "%s: __switch_to+%#x (%s): %d hits, %d missed; want %d", image, off, st.Mode, n, st.NMissed, want)
 					l.remove(p)
 				}
 			})

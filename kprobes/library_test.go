@@ -55,9 +55,8 @@ func TestForksReturn(t *testing.T) {
 				if got := l.call("fork_work", 0, 0x1000); got != first || l.percpu("handler_hits") != hits+1 || l.state(p).Unseen != 0 {
 					t.Errorf("%s: %s: child %d, want %d; %d returns, %+v", image, fn, got, first, l.percpu("handler_hits")-hits, l.state(p))
 				}
-				if got := l.percpu("handler_last_value"); got != first {
-					t.Errorf("%s: %s returns %d to the handler, want %d", image, fn, got, first)
-				}
+				got := l.percpu("handler_last_value")
+				require.That(t, got == first, "%s: %s returns %d to the handler, want %d", image, fn, got, first)
 				l.remove(p)
 			}
 		})
@@ -87,9 +86,8 @@ func TestJprobeOfAsmlinkage(t *testing.T) {
 				l.do(err2)
 				right := a == 77 && b == 900
 				onStack := strings.HasPrefix(image, "i386")
-				if want := handler == "jprobe_as_declared" || !onStack; right != want {
-					t.Errorf("%s: %s saw %d and %d", image, handler, a, b)
-				}
+				want := handler == "jprobe_as_declared" || !onStack
+				require.That(t, right == want, "%s: %s saw %d and %d", image, handler, a, b)
 				l.remove(p)
 			}
 		})

@@ -396,8 +396,7 @@ func holdGuestPrints(l *live) {
 		}
 		before := len(l.m.Console())
 		n := l.call("sim_printk", at, at+128)
-		if got := l.m.Console()[before:]; got != tt.want || int(n) != len(got) {
-			l.t.Errorf("%q (%d characters), want %q", got, n, tt.want)
-		}
+		got := l.m.Console()[before:]
+		require.That(l.t, got == tt.want && int(n) == len(got), "%q (%d characters), want %q", got, n, tt.want)
 	}
 }

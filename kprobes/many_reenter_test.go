@@ -2,6 +2,8 @@ package kprobes
 
 import (
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // A probe that is hit in a handler runs none of its own, on whichever CPU: each such hit is counted. In
@@ -49,9 +51,8 @@ func TestModuleVanishesOnManyCPUs(t *testing.T) {
 		for range 4 {
 			q := value(w.k.Add(w.Call, Spec{Symbol: "module_mix", Handler: "handler_shared_count"}))(w)
 			w.sleep(2)
-			if got := w.call("module_sum", 3, 4); got != sum {
-				t.Errorf("module_sum returns %#x, was %#x", got, sum)
-			}
+			got := w.call("module_sum", 3, 4)
+			require.That(t, got == sum, "module_sum returns %#x, was %#x", got, sum)
 			w.do(w.k.Unload(w.Call, "work_module"))
 			w.do(w.k.Remove(w.Call, q))
 			w.do(w.k.Load(w.Call, "work_module"))

@@ -132,8 +132,7 @@ func TestBucketOfAnEndedMachine(t *testing.T) {
 	_, l := newMany(t, nil, "x86_64-2010", 2, Default())
 	for fn, want := range map[string]bool{"lock_instances": false, "unlock_instances": true} {
 		done := false
-		if err := l.k.bucketLocked(failing{fn: fn}, 0, func() { done = true }); !errors.Is(err, errEnded) || done != want {
-			t.Errorf("%s fails: %v, done %v", fn, err, done)
-		}
+		err := l.k.bucketLocked(failing{fn: fn}, 0, func() { done = true })
+		require.That(t, errors.Is(err, errEnded) && done == want, "%s fails: %v, done %v", fn, err, done)
 	}
 }

@@ -334,9 +334,8 @@ func TestNoHandlerAfterUnregister(t *testing.T) {
 			w.do(w.k.Remove(w.Call, p))
 			after := w.sum("handler_hits")
 			w.sleep(2)
-			if got := w.sum("handler_hits"); got != after {
-				t.Errorf("round %d: %d handler calls after the probe was gone", i, got-after)
-			}
+			got := w.sum("handler_hits")
+			require.That(t, got == after, "round %d: %d handler calls after the probe was gone", i, got-after)
 		}
 		w.end()
 		// A call that is under way at the begin and at the end is not among those that were counted.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // Probes in text that vanishes are gone, keep their structures until they are unregistered, and
@@ -34,12 +36,10 @@ func holdVanishing(t *testing.T, l *live) {
 		t.Errorf("text %s after unloading, want %s", got, poison)
 	}
 	for i, p := range ps[:4] {
-		if st := l.state(p); st.Mode != Gone || st.Queued || st.Refusal == nil || st.Refusal.Rule != RuleGone {
-			t.Errorf("probe %d: %+v %v", i, st, st.Refusal)
-		}
-		if err := l.k.Enable(l.Call, p); !errors.Is(err, EINVAL) {
-			t.Errorf("enabling a probe that is gone: %v", err)
-		}
+		st := l.state(p)
+		require.That(t, st.Mode == Gone && !st.Queued && st.Refusal != nil && st.Refusal.Rule == RuleGone, "probe %d: %+v %v", i, st, st.Refusal)
+		err := l.k.Enable(l.Call, p)
+		require.That(t, errors.Is(err, EINVAL), "enabling a probe that is gone: %v", err)
 	}
 	if st := l.state(ps[4]); st.Mode != Optimized {
 		t.Errorf("a probe elsewhere: %+v", st)

@@ -148,8 +148,7 @@ func TestStepsOfARegistration(t *testing.T) {
 			name := runtime.FuncForPC(reflect.ValueOf(s).Pointer()).Name()
 			got = append(got, strings.TrimSuffix(name[strings.LastIndex(name, ".")+1:], "-fm"))
 		}
-		if own := len(got) - len(want); own != min(int(kind), 1) || !slices.Equal(got[own:], want) {
-			t.Errorf("a %s is registered by %q, DESIGN.md has %q", kind, got, want)
-		}
+		own := len(got) - len(want)
+		require.That(t, own == min(int(kind), 1) && slices.Equal(got[own:], want), "a %s is registered by %q, DESIGN.md has %q", kind, got, want)
 	}
 }

@@ -140,9 +140,8 @@ func TestStepsLeftOut(t *testing.T) {
 		text := require.Must(os.ReadFile("../workloads/kernel/arch/" + family + "/text.c"))(t)
 		for _, m := range []string{MutantSkipClean, MutantSkipInvalidate, MutantSkipRefetch} {
 			step := strings.ToUpper(strings.TrimPrefix(m, "skip-"))
-			if line := fmt.Sprintf("#define OMIT_%s\t%d\n", step, omitted(m)); !strings.Contains(string(text), line) {
-				t.Errorf("%s has no line %q", family, line)
-			}
+			line := fmt.Sprintf("#define OMIT_%s\t%d\n", step, omitted(m))
+			require.That(t, strings.Contains(string(text), line), "%s has no line %q", family, line)
 		}
 	}
 	require.That(t, omitted("") == 0, "a kernel without a mistake leaves something out")
@@ -217,9 +216,8 @@ func TestPatchingCannotBeProbed(t *testing.T) {
 				continue // of another instruction set
 			}
 			there++
-			if _, err := l.k.Add(l.Call, Spec{Symbol: fn}); !errors.Is(err, EINVAL) {
-				t.Errorf("registering a probe at %s: %v, want %v", fn, err, EINVAL)
-			}
+			_, err := l.k.Add(l.Call, Spec{Symbol: fn})
+			require.That(t, errors.Is(err, EINVAL), "registering a probe at %s: %v, want %v", fn, err, EINVAL)
 		}
 		require.That(t, there >= 4, "%d of the functions are known", there)
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -45,9 +46,7 @@ func TestFaultInTheStep(t *testing.T) {
 		l.add(s)
 		hits, calls := l.percpu("handler_hits"), uint64(0)
 		for range 3 {
-			if got := l.call("work_faulting", 1, 2); got != want {
-				t.Errorf("%s: %#x with a probe, want %#x", image, got, want)
-			}
+			require.Equal(t, l.call("work_faulting", 1, 2), want, "%s with a probe", image)
 		}
 		if l.k.era.Year == 2005 {
 			calls = 3
@@ -90,9 +89,8 @@ func TestLostReturnAddress(t *testing.T) {
 		if l.k.era.Hooks {
 			line = "rethook: Return address not found!"
 		}
-		if names := strings.Contains(m.Console(), line); err == nil || names != (l.k.era.Year >= 2010) {
-			t.Errorf("%s: error %v, log %q, line %q", name, err, m.Console(), line)
-		}
+		names := strings.Contains(m.Console(), line)
+		require.That(t, err != nil && names == (l.k.era.Year >= 2010), "%s: error %v, log %q, line %q", name, err, m.Console(), line)
 	}
 }
 

@@ -69,9 +69,8 @@ func (s *storm) run(n int) {
 	}
 	s.l.do(s.l.k.WaitOptimizer(s.l.Call))
 	for _, f := range s.fns {
-		if got := s.bytes(f); got != s.text[f] {
-			s.l.t.Errorf("%s reads %s in the end, was %s", f, got, s.text[f])
-		}
+		got := s.bytes(f)
+		require.That(s.l.t, got == s.text[f], "%s reads %s in the end, was %s", f, got, s.text[f])
 	}
 	k := s.l.k
 	require.That(s.l.t, len(k.sites) == s.l.own && !k.stray(), "without probes there are sites, slots or detour buffers left")

@@ -1,6 +1,10 @@
 package kprobes
 
-import "testing"
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
 
 // A pool hands out each slot once, from the one that the layout names and round; a slot that was given back
 // comes first again.
@@ -10,18 +14,15 @@ func TestPool(t *testing.T) {
 		p := newPool(Span{Start: start, End: start + n*size}, size, over, nil)
 		for i := range uint64(n) {
 			at, ok := p.take()
-			if want := start + (first+i)%n*size; !ok || at != want {
-				t.Errorf("over %d: slot %d is at %#x, want %#x", over, i, at, want)
-			}
+			want := start + (first+i)%n*size
+			require.That(t, ok && at == want, "over %d: slot %d is at %#x, want %#x", over, i, at, want)
 		}
-		if at, ok := p.take(); ok {
-			t.Errorf("over %d: a full pool gave %#x", over, at)
-		}
+		at, ok := p.take()
+		require.That(t, !ok, "over %d: a full pool gave %#x", over, at)
 		last := start + (first+n-1)%n*size
 		p.give(last)
-		if at, ok := p.take(); !ok || at != last {
-			t.Errorf("over %d: %#x was given back, and %#x comes", over, last, at)
-		}
+		at, ok = p.take()
+		require.That(t, ok && at == last, "over %d: %#x was given back, and %#x comes", over, last, at)
 	}
 	if _, ok := (&pool{}).take(); ok {
 		t.Error("an empty pool has a slot")

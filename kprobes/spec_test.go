@@ -19,9 +19,8 @@ func TestLengthsOfArrays(t *testing.T) {
 	for n, want := range map[uint64][]uint64{
 		0: nil, 1: {0x1234}, 1<<32 - 1: nil, 1 << 31: nil, 1<<16 + 1: nil, 1<<32 + 1: {0x1234}, // an int
 	} {
-		if got := g.k.pointers(array, n); !slices.Equal(got, want) {
-			t.Errorf("%d probes are %d", n, len(got))
-		}
+		got := g.k.pointers(array, n)
+		require.That(t, slices.Equal(got, want), "%d probes are %d", n, len(got))
 	}
 }
 
@@ -79,9 +78,8 @@ func (g *guest) holdRules(symbol string, off, slot uint64, want Copy) {
 				fn, _ := g.im.Func(v.Func)
 				number = fn.Pointer
 			}
-			if got := g.k.m.Load(at, f); got != number&(1<<(8*f.Size)-1) {
-				g.t.Errorf("%s+%#x: %s is %#x, want %#x", symbol, off, v.Member, got, number)
-			}
+			got := g.k.m.Load(at, f)
+			require.That(g.t, got == number&(1<<(8*f.Size)-1), "%s+%#x: %s is %#x, want %#x", symbol, off, v.Member, got, number)
 		}
 	}
 	g.do(g.k.Remove(g, p))
@@ -149,9 +147,8 @@ func TestMistakesOfRules(t *testing.T) {
 			jumps.Marks, a.Optimizer = append(slices.Clone(jumps.Marks), "nobody"), &jumps
 		})},
 	} {
-		if _, err := changedGuest(t, tt.image, tt.opt, tt.change); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
-		}
+		_, err := changedGuest(t, tt.image, tt.opt, tt.change)
+		require.That(t, err != nil && strings.Contains(err.Error(), tt.want), "%s: error %v, want one with %q", tt.name, err, tt.want)
 	}
 	for _, tt := range []struct {
 		value Value

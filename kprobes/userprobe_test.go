@@ -140,9 +140,8 @@ func TestNoUserProbes(t *testing.T) {
 		for name, f := range map[string]func(Caller, uint64) error{
 			"register": l.k.RegisterUser, "unregister": l.k.UnregisterUser, "insert": l.k.InsertUser, "remove": l.k.RemoveUser,
 		} {
-			if err := f(l.Call, 0); !errors.Is(err, ENOSYS) {
-				t.Errorf("%s: %v", name, err)
-			}
+			err := f(l.Call, 0)
+			require.That(t, errors.Is(err, ENOSYS), "%s: %v", name, err)
 		}
 		if _, err := l.k.AddUser(l.Call, UserSpec{}); !errors.Is(err, ENOSYS) {
 			t.Error(err)
@@ -207,9 +206,8 @@ func TestUserProbeOnEveryInstruction(t *testing.T) {
 		for _, fn := range []string{"user_leaf", "user_mix"} {
 			for _, off := range u.instructions(fn) {
 				p := value(u.k.AddUser(u.Call, UserSpec{File: u.f, Symbol: fn, Offset: off, Handler: "user_probe_pre"}))(u)
-				if err := u.k.InsertEverywhere(u.Call, p); err != nil {
-					u.t.Errorf("%s+%#x: %v", fn, off, err)
-				}
+				err := u.k.InsertEverywhere(u.Call, p)
+				require.That(u.t, err == nil, "%s+%#x: %v", fn, off, err)
 				ps = append(ps, p)
 			}
 		}
@@ -283,9 +281,7 @@ func TestUserReturnProbe(t *testing.T) {
 		outer := u.probe(UserSpec{Symbol: "user_mixes", Return: true, MaxActive: 2, Handler: "user_return_empty"})
 		p := u.probe(UserSpec{Symbol: "user_mix", Return: true, MaxActive: 2, Handler: "user_probe_return"})
 		require.Equal(u.t, u.runs("user_mixes", 20), want, "result")
-		if n := u.word("user_returns"); n != 20 {
-			u.t.Errorf("%d returns", n)
-		}
+		require.Equal(u.t, u.word("user_returns"), 20, "returns")
 		u.unprobe(p)
 		one := u.probe(UserSpec{Symbol: "user_target", Return: true, MaxActive: 1, Handler: "user_probe_return"})
 		u.runs("user_targets", 7)

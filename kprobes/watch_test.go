@@ -76,14 +76,12 @@ func TestWatchpointsCount(t *testing.T) {
 			nr := l.watch(x.w)
 			var sum uint64
 			run := func() { sum = l.call("bench_loop", l.pointer(x.fn), n, x.index, 5) }
-			if got := l.hitsOf(run); got != x.want {
-				l.t.Errorf("%s: %d calls of the handler; want %d", x.name, got, x.want)
-			}
+			got := l.hitsOf(run)
+			require.That(l.t, got == x.want, "%s: %d calls of the handler; want %d", x.name, got, x.want)
 			require.That(l.t, x.fn != "watch_store" || sum == 5*n, "%s: the loop returned %d; want %d", x.name, sum, 5*n)
 			l.do(l.k.RemoveWatch(l.Call, nr))
-			if got := l.hitsOf(run); got != 0 {
-				l.t.Errorf("%s: %d calls of the handler after it was unregistered", x.name, got)
-			}
+			got = l.hitsOf(run)
+			require.That(l.t, got == 0, "%s: %d calls of the handler after it was unregistered", x.name, got)
 		}
 	})
 }
@@ -150,9 +148,8 @@ func TestWatchpointsRefused(t *testing.T) {
 			{"a type that there is not", counting("watched_words", 0, 1, 9), EINVAL},
 			{"no such symbol", counting("nothing", 0, 1, WatchWrite), ENOENT},
 		} {
-			if _, err := l.k.AddWatch(l.Call, x.w); !errors.Is(err, x.want) {
-				l.t.Errorf("%s: %v; want %v", x.name, err, x.want)
-			}
+			_, err := l.k.AddWatch(l.Call, x.w)
+			require.That(l.t, errors.Is(err, x.want), "%s: %v; want %v", x.name, err, x.want)
 		}
 		if _, err := l.k.AddWatch(l.Call, Watch{Symbol: "watched_words", Length: 1, Type: WatchWrite, Handler: "nobody"}); err == nil {
 			l.t.Error("a handler that there is not was accepted")
@@ -181,9 +178,8 @@ func TestWatchHandlerHits(t *testing.T) {
 			if l.m.Image().Name == "x86_64-2005" {
 				want = 5 + 5
 			}
-			if got := l.hitsOf(run); got != want {
-				l.t.Errorf("%d calls of two handlers of one word; want %d", got, want)
-			}
+			got := l.hitsOf(run)
+			require.That(l.t, got == want, "%d calls of two handlers of one word; want %d", got, want)
 			l.do(l.k.RemoveWatch(l.Call, other))
 		}
 		l.do(l.k.RemoveWatch(l.Call, own))

@@ -84,9 +84,8 @@ func TestSpared(t *testing.T) {
 			Ports: []string{"alu"}, Spared: map[string]string{"heir": "trap", "free": ""},
 		}}, &errs)
 		require.NoError(t, errs.Err())
-		if c := m.CPU; c.Events["heir"] != want*clock.PerCycle || c.Events["free"] != 0 {
-			t.Errorf("%q: %v", own, c.Events)
-		}
+		c := m.CPU
+		require.That(t, c.Events["heir"] == want*clock.PerCycle && c.Events["free"] == 0, "%q: %v", own, c.Events)
 	}
 }
 

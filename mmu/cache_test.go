@@ -85,9 +85,8 @@ func TestCacheFollowsItsDescription(t *testing.T) {
 				continue
 			}
 			hit, gone := c.Bring(line)
-			if wantHit, wantGone := ref.touch(line); hit != wantHit || gone != wantGone {
-				t.Fatalf("%+v: access %d of line %d: hit %v, gone %d, want %v, %d", cc, i, line, hit, gone, wantHit, wantGone)
-			}
+			wantHit, wantGone := ref.touch(line)
+			require.Need(t, hit == wantHit && gone == wantGone, "%+v: access %d of line %d: hit %v, gone %d, want %v, %d", cc, i, line, hit, gone, wantHit, wantGone)
 		}
 	}
 }
@@ -166,9 +165,8 @@ func (p *pair) step() {
 	case 1, 2:
 		line := uint32(pa >> p.l1i.Shift())
 		hit, gone := p.l1i.Bring(line)
-		if wantHit, wantGone := p.fetch.touch(line); hit != wantHit || gone != wantGone {
-			p.t.Fatalf("fetch at %#x: hit %v, gone %d, want %v, %d", pa, hit, gone, wantHit, wantGone)
-		}
+		wantHit, wantGone := p.fetch.touch(line)
+		require.Need(p.t, hit == wantHit && gone == wantGone, "fetch at %#x: hit %v, gone %d, want %v, %d", pa, hit, gone, wantHit, wantGone)
 	default:
 		p.load(pa)
 	}

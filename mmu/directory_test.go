@@ -53,9 +53,8 @@ func TestMESI(t *testing.T) {
 		const line = 5000
 		d, _ := newCaches(2)
 		into(d, line, f[0])
-		if got := states(d, line); got != f[0] {
-			t.Fatalf("%s: begins in %s", row, got)
-		}
+		got := states(d, line)
+		require.Need(t, got == f[0], "%s: begins in %s", row, got)
 		s := Quiet
 		switch f[1] {
 		case "read":
@@ -65,9 +64,8 @@ func TestMESI(t *testing.T) {
 		case "evict":
 			d.Evict(0, line)
 		}
-		if got := states(d, line); supplies[s] != f[2] || got != f[3] {
-			t.Errorf("%s: %s %s", row, supplies[s], got)
-		}
+		got = states(d, line)
+		require.That(t, supplies[s] == f[2] && got == f[3], "%s: %s %s", row, supplies[s], got)
 		require.Equal(t, states(d, line+1), "II", "%s: the next line", row)
 	}
 }
@@ -143,9 +141,8 @@ func TestDirectoryIsExact(t *testing.T) {
 				d.Evict(cpu, line)
 				delete(c.lines, line)
 			}
-			if err := agree(d, all, line); err != nil {
-				t.Fatalf("%d CPUs, step %d: %v", n, i, err)
-			}
+			err := agree(d, all, line)
+			require.Need(t, err == nil, "%d CPUs, step %d: %v", n, i, err)
 		}
 	}
 }
@@ -187,9 +184,8 @@ func TestBring(t *testing.T) {
 		hit  bool
 		gone uint32
 	}{{10, false, 0}, {11, false, 0}, {11, true, 0}, {12, false, 11}, {11, true, 0}, {10, false, 13}} {
-		if hit, gone := c.Bring(x.line); hit != x.hit || gone != x.gone {
-			t.Errorf("step %d, line %d: hit %v, gone %d", i, x.line, hit, gone)
-		}
+		hit, gone := c.Bring(x.line)
+		require.That(t, hit == x.hit && gone == x.gone, "step %d, line %d: hit %v, gone %d", i, x.line, hit, gone)
 		require.That(t, c.Has(x.line), "step %d: line %d is not there", i, x.line)
 	}
 }

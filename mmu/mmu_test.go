@@ -69,9 +69,8 @@ func TestTurn(t *testing.T) {
 		c := Cache{shape: shape{sets: sets, part: ^uint64(0)/uint64(sets) + 1}}
 		for _, near := range []uint32{0, 1 << 12, 1 << 20, sets, sets << 3, 1 << 31} {
 			for line := near - 70; line != near+70; line++ { // across zero too
-				if got := c.set(line); got != uint(line%sets) {
-					t.Fatalf("line %d of %d sets goes to %d, want %d", line, sets, got, line%sets)
-				}
+				got := c.set(line)
+				require.Need(t, got == uint(line%sets), "line %d of %d sets goes to %d, want %d", line, sets, got, line%sets)
 			}
 		}
 	}

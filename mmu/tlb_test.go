@@ -24,9 +24,8 @@ func TestTLBTellsSpacesApart(t *testing.T) {
 	tl.Insert(Page{VA: 0x1000, PA: 0x30000, Shift: 12})
 	for space, want := range map[uint32]uint64{1: 0x10000, 2: 0x30000} {
 		tl.Switch(space)
-		if p := tl.Find(0x1000); p == nil || p.PA != want {
-			t.Errorf("space %d finds %+v, want a page at %#x", space, p, want)
-		}
+		p := tl.Find(0x1000)
+		require.That(t, p != nil && p.PA == want, "space %d finds %+v, want a page at %#x", space, p, want)
 	}
 	before = tl.Generation
 	tl.Switch(tl.space)
@@ -59,9 +58,8 @@ func TestRights(t *testing.T) {
 			if p := (Page{Rights: r}); seen[r] || !p.Allows(r) {
 				t.Errorf("write %v, exec %v, user %v: right %#x", x[0], x[1], user, r)
 			}
-			if p := (Page{Rights: ^r}); p.Allows(r) {
-				t.Errorf("a page with all rights but %#x gives it", r)
-			}
+			p := (Page{Rights: ^r})
+			require.That(t, !p.Allows(r), "a page with all rights but %#x gives it", r)
 			seen[r] = true
 		}
 	}

@@ -79,9 +79,8 @@ func (k kernel) facts(t *testing.T, object string) string {
 func TestFactsOfPreemptibleKernels(t *testing.T) {
 	for _, name := range []string{"x86_64-2020", "i386-2020"} {
 		want := require.Must(os.ReadFile(filepath.Join(factsFolder, name+".txt")))(t)
-		if got := (kernel{image: name + "-preempt"}).facts(t, filepath.Join(factsFolder, name+".o")); got != string(want) {
-			t.Errorf("%s-preempt: the facts are\n%s\nwant\n%s", name, got, want)
-		}
+		got := (kernel{image: name + "-preempt"}).facts(t, filepath.Join(factsFolder, name+".o"))
+		require.That(t, got == string(want), "%s-preempt: the facts are\n%s\nwant\n%s", name, got, want)
 	}
 }
 

@@ -26,9 +26,8 @@ func TestMissingMaterial(t *testing.T) {
 		`users "x"`, `watches "x"`, `sources "x"`, `races`, `num schedules`, `num violations`, `num caught`, `num mutants`,
 	} {
 		in.Template = "<<" + call + ">>"
-		if files, err := Make(in); !errors.Is(err, reason) || files != nil {
-			t.Errorf("%s: %v", call, err)
-		}
+		files, err := Make(in)
+		require.That(t, errors.Is(err, reason) && files == nil, "%s: %v", call, err)
 	}
 	in.Template, in.Set = `<<val "x" "k" "cycles_per_hit">>`, func(string) (*results.Set, error) { return &results.Set{}, nil }
 	require.Error(t, require.Err(Make(in)), `x has no cycles_per_hit of a point "k"`, "an empty set")

@@ -108,9 +108,8 @@ func TestGeometric(t *testing.T) {
 			}
 			sum += v
 		}
-		if got := float64(sum) / float64(n); got < 0.95*float64(mean) || got > 1.05*float64(mean) {
-			t.Errorf("mean %d: drew %.2f in the mean", mean, got)
-		}
+		got := float64(sum) / float64(n)
+		require.That(t, !(got < 0.95*float64(mean)) && !(got > 1.05*float64(mean)), "mean %d: drew %.2f in the mean", mean, got)
 	}
 }
 

@@ -59,13 +59,11 @@ func TestTapesAreFollowed(t *testing.T) {
 
 func TestChoicesAreRead(t *testing.T) {
 	for _, text := range []string{"none", "1@300:0", "1@300.7:0,2@41=0@5.3,0@9=1@8+3"} {
-		if s, err := parseStory(text); err != nil || s.String() != text {
-			t.Errorf("%s became %s, %v", text, s, err)
-		}
+		s, err := parseStory(text)
+		require.That(t, err == nil && s.String() == text, "%s became %s, %v", text, s, err)
 	}
 	for _, text := range []string{"", "1@300", "1@300:99", "1@300:-1", "1@300:0x", "1@300.0:1", "1@a:0", "1@300=2", "1@3:0,,2@3:1", "01@3:0", "1@3=0@4+0"} {
-		if s, err := parseStory(text); err == nil {
-			t.Errorf("%q is read as %s", text, s)
-		}
+		s, err := parseStory(text)
+		require.That(t, err != nil, "%q is read as %s", text, s)
 	}
 }

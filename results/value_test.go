@@ -13,9 +13,8 @@ func TestValueText(t *testing.T) {
 	for _, s := range []string{
 		"0", "0.0", "0.06", "0.30", "-0.5", "-12", "2306.7", "0.000001", "3999999999999.999999",
 	} {
-		if got := number(t, s).String(); got != s {
-			t.Errorf("%q reads and writes as %q", s, got)
-		}
+		got := number(t, s).String()
+		require.That(t, got == s, "%q reads and writes as %q", s, got)
 	}
 }
 
@@ -25,9 +24,8 @@ func TestCmp(t *testing.T) {
 		for j, b := range order {
 			x, errX := ParseValue(a)
 			y, errY := ParseValue(b)
-			if got := x.Cmp(y); errX != nil || errY != nil || got != cmp.Compare(i, j) {
-				t.Errorf("%s and %s: %d (%v, %v)", a, b, got, errX, errY)
-			}
+			got := x.Cmp(y)
+			require.That(t, errX == nil && errY == nil && got == cmp.Compare(i, j), "%s and %s: %d (%v, %v)", a, b, got, errX, errY)
 		}
 	}
 }
@@ -37,9 +35,8 @@ func TestParseValueRefuses(t *testing.T) {
 		"", ".", "1.", ".5", "-", "-0", "-0.00", "+1", "01", "1e3", "0x1", "1_0", " 1", "1 ", "1.0000001",
 		"4000000000001", "99999999999999999999", "1.2.3", "NaN", "1.-5", "-.5", "1.+5",
 	} {
-		if v, err := ParseValue(s); err == nil {
-			t.Errorf("%q was read as %s", s, v)
-		}
+		v, err := ParseValue(s)
+		require.That(t, err != nil, "%q was read as %s", s, v)
 	}
 }
 

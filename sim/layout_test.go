@@ -46,9 +46,8 @@ func TestDrawnHeap(t *testing.T) {
 		m := &Machine{mem: mmu.NewMemory(1 << 21), heap: newHeap(lo, hi, base, l)}
 		first, err := m.Alloc(64, 64)
 		require.That(t, err == nil && (first-base)%pageBytes == l.Heap, "replicate %d: the first object is at %#x, %v; want offset %#x", i, first, err, l.Heap)
-		if second, _ := m.Alloc(64, 64); second != first+64 && i == 0 {
-			t.Errorf("the second object is at %#x behind one at %#x", second, first)
-		}
+		second, _ := m.Alloc(64, 64)
+		require.That(t, second == first+64 || i != 0, "the second object is at %#x behind one at %#x", second, first)
 		seen, n := map[uint64]bool{}, 0
 		for {
 			at, err := m.Alloc(pageBytes, pageBytes)
@@ -61,9 +60,8 @@ func TestDrawnHeap(t *testing.T) {
 			seen[at] = true
 			n++
 		}
-		if want := (hi-lo)/pageBytes - 2; n < want || n > want+1 {
-			t.Errorf("replicate %d: %d pages beside two small objects, want %d or one more", i, n, want)
-		}
+		want := (hi-lo)/pageBytes - 2
+		require.That(t, n >= want && n <= want+1, "replicate %d: %d pages beside two small objects, want %d or one more", i, n, want)
 		require.That(t, seen[base+lo] || i <= 0 || first == base+lo, "replicate %d: the first page was not handed out", i)
 	}
 	a := newHeap(lo, hi, base, Layout{})

@@ -104,9 +104,8 @@ func TestLimits(t *testing.T) {
 	at, err := w.Alloc(16, 16)
 	require.NoError(t, err)
 	for _, n := range []int{-1, 32<<20 + 1} {
-		if b, err := w.ReadBytes(at, n); err == nil || !strings.Contains(err.Error(), "more than the machine has") {
-			t.Errorf("%d bytes: %d, %v", n, len(b), err)
-		}
+		b, err := w.ReadBytes(at, n)
+		require.That(t, err != nil && strings.Contains(err.Error(), "more than the machine has"), "%d bytes: %d, %v", n, len(b), err)
 	}
 }
 

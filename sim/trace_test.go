@@ -156,11 +156,8 @@ func TestDelivery(t *testing.T) {
 		{cpus.Step{CPU: 1, Start: 501, End: 502}, 1},
 		{cpus.Step{CPU: 0, Start: 20, End: 30, Exception: "#DB", Stalls: cpus.Stalls{Exception: 50}}, 0},
 	} {
-		if got := d.share(&c.step); got != c.want {
-			t.Errorf("step %d answers for %d ticks, want %d", i, got, c.want)
-		}
+		got := d.share(&c.step)
+		require.That(t, got == c.want, "step %d answers for %d ticks, want %d", i, got, c.want)
 	}
-	if d.waiting() != 10 {
-		t.Errorf("%d ticks wait, want 10", d.waiting())
-	}
+	require.Equal(t, d.waiting(), 10, "ticks wait")
 }

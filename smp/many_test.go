@@ -243,9 +243,8 @@ func TestSpawn(t *testing.T) {
 			{Name: "x", CPU: -5, Fn: "loop_counted"},
 			{Name: "x", CPU: anyCPU, Bound: true, Fn: "loop_counted"},
 		} {
-			if _, err := b.k.Spawn(b, s); err == nil {
-				t.Errorf("%+v has been started", s)
-			}
+			_, err := b.k.Spawn(b, s)
+			require.That(t, err != nil, "%+v has been started", s)
 		}
 	})
 }

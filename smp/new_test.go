@@ -53,9 +53,8 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	for _, name := range []string{"TIF_NEED_RESCHED", "PREEMPT_ACTIVE", "rcu_tasks_holdout", "preempt_count", "native_thread_loop"} {
 		lacking := bytes.ReplaceAll(b, []byte(name+"\x00"), []byte(name[1:]+"_\x00"))
 		im := require.Must(image.Load("lacking", lacking))(t)
-		if _, err := New(newWorld(t), im, Options{HZ: 250, CPUHz: 1e9}); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v, want one with %q", err, name)
-		}
+		_, err := New(newWorld(t), im, Options{HZ: 250, CPUHz: 1e9})
+		require.That(t, err != nil && strings.Contains(err.Error(), name), "%v, want one with %q", err, name)
 	}
 }
 

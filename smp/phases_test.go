@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // phase is the time that a CPU has spent in a phase of its code, in whatever context.
@@ -22,15 +23,12 @@ func TestTimeIsBooked(t *testing.T) {
 		b.do(b.k.StopMachine(b, func(c Caller) error { c.Charge(50_000); return nil }))
 	})
 	for i := range 4 {
-		if idle := b.phase(i, image.PhaseIdle); idle < 15*b.k.jiffy {
-			t.Errorf("cpu %d: idle for %d cycles of 20 jiffies", i, idle.Cycles())
-		}
-		if irq := b.phase(i, image.PhaseIRQ); irq <= 0 || irq > b.k.jiffy {
-			t.Errorf("cpu %d: %d cycles in interrupts", i, irq.Cycles())
-		}
-		if stop := b.phase(i, image.PhaseStop); i > 0 && stop < clock.FromCycles(50_000) {
-			t.Errorf("cpu %d: stood still for %d cycles, want 50000", i, stop.Cycles())
-		}
+		idle := b.phase(i, image.PhaseIdle)
+		require.That(t, idle >= 15*b.k.jiffy, "cpu %d: idle for %d cycles of 20 jiffies", i, idle.Cycles())
+		irq := b.phase(i, image.PhaseIRQ)
+		require.That(t, irq > 0 && irq <= b.k.jiffy, "cpu %d: %d cycles in interrupts", i, irq.Cycles())
+		stop := b.phase(i, image.PhaseStop)
+		require.That(t, i <= 0 || stop >= clock.FromCycles(50_000), "cpu %d: stood still for %d cycles, want 50000", i, stop.Cycles())
 	}
 }
 
@@ -50,9 +48,8 @@ func TestStopOf256CPUs(t *testing.T) {
 		b.do(b.k.OnEachCPU(b, "tick_work", 1))
 		b.do(b.k.SynchronizeSched(b))
 		for i := range 256 {
-			if n := b.percpu(i, "many_ticks"); n != 1 {
-				t.Errorf("cpu %d: called %d times", i, n)
-			}
+			n := b.percpu(i, "many_ticks")
+			require.That(t, n == 1, "cpu %d: called %d times", i, n)
 		}
 	})
 	b.expect("stopped")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func TestTimeSlices(t *testing.T) {
@@ -83,9 +85,8 @@ func TestTicks(t *testing.T) {
 		count[e]++
 	}
 	for i := range 4 {
-		if n := count[fmt.Sprint(i)]; n < 18 || n > 22 {
-			t.Errorf("cpu %d: %d ticks in 20 jiffies", i, n)
-		}
+		n := count[fmt.Sprint(i)]
+		require.That(t, n >= 18 && n <= 22, "cpu %d: %d ticks in 20 jiffies", i, n)
 	}
 }
 
@@ -96,9 +97,8 @@ func TestSleepersWithoutTicks(t *testing.T) {
 				for j := range 4 {
 					want := b.k.Jiffies() + int64(3*i+j)
 					b.do(b.k.Sleep(c, int64(3*i+j)))
-					if d := b.k.Jiffies() - want; d < 0 || d > 1 {
-						t.Errorf("sleeper %d: woke %d jiffies late", i, d)
-					}
+					d := b.k.Jiffies() - want
+					require.That(t, d >= 0 && d <= 1, "sleeper %d: woke %d jiffies late", i, d)
 				}
 			})
 			b.join(tasks)

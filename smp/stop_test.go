@@ -19,9 +19,8 @@ func TestOnEachCPU(t *testing.T) {
 				b.do(b.k.OnEachCPU(b, "tick_work", 7))
 			}
 			for i := range cpus {
-				if n := b.percpu(i, "many_ticks"); n != 3 {
-					t.Errorf("cpu %d: called %d times, want 3", i, n)
-				}
+				n := b.percpu(i, "many_ticks")
+				require.That(t, n == 3, "cpu %d: called %d times, want 3", i, n)
 			}
 			require.That(t, b.k.OnEachCPU(b, "no_such", 0) != nil, "a function that does not exist has been called")
 		})

@@ -111,9 +111,8 @@ func TestUserModeIsQuiescent(t *testing.T) {
 			for _, f := range []func(Caller) error{b.k.SynchronizeSched, b.k.SynchronizeTasks} {
 				begin := b.m.Now()
 				b.do(f(b))
-				if d := b.m.Now() - begin; d < 1000*clock.PerCycle || d > 2*b.k.jiffy+b.k.jiffy/10 {
-					t.Errorf("took %d cycles, jiffies of %d", d.Cycles(), b.k.jiffy.Cycles())
-				}
+				d := b.m.Now() - begin
+				require.That(t, d >= 1000*clock.PerCycle && d <= 2*b.k.jiffy+b.k.jiffy/10, "took %d cycles, jiffies of %d", d.Cycles(), b.k.jiffy.Cycles())
 			}
 			b.over(tasks...)
 		})
@@ -291,9 +290,8 @@ func TestUserTaskErrors(t *testing.T) {
 			{Thread{Name: "x", CPU: 1, Fn: "no_such"}, "user task x: the image has no function no_such"},
 			{Thread{Name: "x", CPU: 7, Fn: "user_busy"}, "CPU 7 is not online"},
 		} {
-			if _, err := b.k.SpawnUser(b, x.s); err == nil || !strings.Contains(err.Error(), x.want) {
-				t.Errorf("error %v, want one with %q", err, x.want)
-			}
+			_, err := b.k.SpawnUser(b, x.s)
+			require.That(t, err != nil && strings.Contains(err.Error(), x.want), "error %v, want one with %q", err, x.want)
 		}
 		var tasks []uint64
 		for range 256 {

@@ -23,9 +23,8 @@ func TestList(t *testing.T) {
 		row := &list[i]
 		require.That(t, row.Name == row.ISA.Name && row.Board != nil && row.Probes != nil && Find(list, row.Name) == row, "row %+v", row)
 		for _, im := range row.Images {
-			if got, of, ok := Image(list, im.Name); !ok || of != row || got != im {
-				t.Errorf("image %s of %s is found as %+v", im.Name, row.Name, got)
-			}
+			got, of, ok := Image(list, im.Name)
+			require.That(t, ok && of == row && got == im, "image %s of %s is found as %+v", im.Name, row.Name, got)
 			images++
 		}
 	}

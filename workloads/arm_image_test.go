@@ -17,9 +17,8 @@ func holdVectorsOfARM(t *testing.T, _ Image, f *elf.File) {
 		"vector_reset", "vector_undefined", "syscall_entry", "vector_prefetch_abort", "vector_data_abort",
 		"vector_reserved", "timer_interrupt_entry", "vector_fast_interrupt",
 	} {
-		if at, words := wordsOf(t, f, name); at != vectors+uint64(4*i) || len(words) != 1 {
-			t.Errorf("%s is at %#x, %d instructions", name, at, len(words))
-		}
+		at, words := wordsOf(t, f, name)
+		require.That(t, at == vectors+uint64(4*i) && len(words) == 1, "%s is at %#x, %d instructions", name, at, len(words))
 	}
 	for name, n := range map[string]int{
 		"stub_undefined": 10, "stub_prefetch_abort": 11, "stub_data_abort": 11, "stub_interrupt": 11,
@@ -42,9 +41,8 @@ func holdHoleOfARM(t *testing.T, _ Image, f *elf.File) {
 	for name, bytes := range map[string]uint32{
 		"undefined_of_kernel": 72 + 64, "data_abort_of_kernel": 72, "interrupt_of_kernel": 72,
 	} {
-		if _, words := wordsOf(t, f, name); words[0] != subFromStack|bytes {
-			t.Errorf("%s begins with %#x", name, words[0])
-		}
+		_, words := wordsOf(t, f, name)
+		require.That(t, words[0] == subFromStack|bytes, "%s begins with %#x", name, words[0])
 	}
 }
 
@@ -54,9 +52,8 @@ func holdShapesOfARM(t *testing.T, _ Image, f *elf.File) {
 		"work_frame": 0xe92d4030, "work_pc_relative": 0xe59f2014, "work_jcc_first": 0x6a000002, "work_flags": 0xe10f2000,
 		"work_cli_sti": 0xe10f2000, "work_update": 0xe52d0010, "work_multiple": 0xe92d4ff8, "work_pairs": 0xe16d00f8,
 	} {
-		if _, words := wordsOf(t, f, name); words[0] != want {
-			t.Errorf("%s begins with %#x, want %#x", name, words[0], want)
-		}
+		_, words := wordsOf(t, f, name)
+		require.That(t, words[0] == want, "%s begins with %#x, want %#x", name, words[0], want)
 	}
 	const transfer, loadsCounter = 0x0e1ff000, 0x061ff000 // ldr pc, [pc, rm, lsl #2], on a condition
 	indirect := false
@@ -71,9 +68,8 @@ func holdShapesOfARM(t *testing.T, _ Image, f *elf.File) {
 func holdSitesOfARM(t *testing.T, _ Image, f *elf.File) {
 	const movesImmediate = 0xe3a00000 // mov r0, #n
 	for _, site := range Sites() {
-		if _, words := wordsOf(t, f, site.Symbol); words[site.Offset/4]&^0xff != movesImmediate {
-			t.Fatalf("%s+%#x is %#x", site.Symbol, site.Offset, words[site.Offset/4])
-		}
+		_, words := wordsOf(t, f, site.Symbol)
+		require.Need(t, words[site.Offset/4]&^0xff == movesImmediate, "%s+%#x is %#x", site.Symbol, site.Offset, words[site.Offset/4])
 	}
 }
 
@@ -88,9 +84,8 @@ func holdUserModeOfARMIsApart(t *testing.T, _ Image, f *elf.File) {
 		}
 		switch w >> 24 & 15 {
 		case 10, 11: // a branch, with a link or without
-			if at := off + 8 + int(int32(w<<8)>>6); at < 0 || at >= len(b) {
-				t.Errorf("+%#x leaves user mode: %#x", off, w)
-			}
+			at := off + 8 + int(int32(w<<8)>>6)
+			require.That(t, at >= 0 && at < len(b), "+%#x leaves user mode: %#x", off, w)
 		case 15:
 			calls++
 		}

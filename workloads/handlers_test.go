@@ -13,9 +13,8 @@ func TestHandlers(t *testing.T) {
 	seen := map[string]bool{}
 	for _, h := range Handlers() {
 		for _, word := range []string{h.Short, h.Name} {
-			if got, ok := HandlerNamed(h.Kind, h.Key, word); !ok || got != h {
-				t.Errorf("%s %s %q is %+v", h.Kind, h.Key, word, got)
-			}
+			got, ok := HandlerNamed(h.Kind, h.Key, word)
+			require.That(t, ok && got == h, "%s %s %q is %+v", h.Kind, h.Key, word, got)
 			key := h.Kind + " " + h.Key + " " + word
 			require.That(t, !seen[key], "%s is there twice", key)
 			seen[key] = true
@@ -29,14 +28,12 @@ func TestHandlers(t *testing.T) {
 		jprobes := hasJprobes(im)
 		for _, h := range Handlers() {
 			if h.Kind == "jprobe" && !jprobes {
-				if _, ok := syms[h.Name]; ok {
-					t.Errorf("the kernel has no jprobes, and the image has %s", h.Name)
-				}
+				_, ok := syms[h.Name]
+				require.That(t, !ok, "the kernel has no jprobes, and the image has %s", h.Name)
 				continue
 			}
-			if s, ok := syms[h.Name]; !ok || elf.ST_TYPE(s.Info) != elf.STT_FUNC {
-				t.Errorf("the image has no function %s", h.Name)
-			}
+			s, ok := syms[h.Name]
+			require.That(t, ok && elf.ST_TYPE(s.Info) == elf.STT_FUNC, "the image has no function %s", h.Name)
 		}
 	})
 }

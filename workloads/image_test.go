@@ -70,9 +70,8 @@ func holdFunctions(t *testing.T, im Image, f *elf.File) {
 	listed := map[string]bool{}
 	for _, fn := range im.Functions() {
 		listed[fn.Name] = true
-		if s, ok := syms[fn.Name]; !ok || elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Size == 0 {
-			t.Errorf("the image has no function %s", fn.Name)
-		}
+		s, ok := syms[fn.Name]
+		require.That(t, ok && elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Size != 0, "the image has no function %s", fn.Name)
 	}
 	for name, s := range syms {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && strings.HasPrefix(name, "work_") &&
@@ -90,9 +89,8 @@ func holdLayout(t *testing.T, _ Image, f *elf.File) {
 		phases = append(phases, "detour")
 	}
 	for _, name := range phases {
-		if sec := f.Section(".phase." + name); sec == nil || sec.Size == 0 || sec.Addr%64 != 0 {
-			t.Errorf("section .phase.%s is missing, empty or not aligned", name)
-		}
+		sec := f.Section(".phase." + name)
+		require.That(t, sec != nil && sec.Size != 0 && sec.Addr%64 == 0, "section .phase.%s is missing, empty or not aligned", name)
 	}
 	if sec := f.Section(".native"); sec == nil || sec.Addr%16 != 0 {
 		t.Error("section .native is missing or not aligned")
@@ -163,9 +161,8 @@ func holdLayouts(t *testing.T, found map[string]*dwarf.StructType, want map[stri
 			at[f.Name] = f.ByteOffset
 		}
 		for f, off := range fields {
-			if got, ok := at[f]; !ok || got != off {
-				t.Errorf("struct %s: field %q is at %d, want %d", name, f, got, off)
-			}
+			got, ok := at[f]
+			require.That(t, ok && got == off, "struct %s: field %q is at %d, want %d", name, f, got, off)
 		}
 	}
 }

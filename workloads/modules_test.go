@@ -118,9 +118,8 @@ func TestHeadersLeaveOthersAlone(t *testing.T) {
 		require.NoError(t, os.WriteFile(at, []byte("mine"), 0o644))
 		err := WriteHeaders(dir, image)
 		require.That(t, err != nil && strings.Contains(err.Error(), change.want) && strings.Contains(err.Error(), at), "%s: error %v, want one that names the file and says %q", change.file, err, change.want)
-		if b, _ := os.ReadFile(at); string(b) != "mine" {
-			t.Errorf("%s was overwritten", change.file)
-		}
+		b, _ := os.ReadFile(at)
+		require.That(t, string(b) == "mine", "%s was overwritten", change.file)
 		if before == nil {
 			_ = os.Remove(at)
 		} else if err := os.WriteFile(at, before, 0o644); err != nil {

@@ -92,9 +92,8 @@ func holdShapesOfPPC64(t *testing.T, _ Image, f *elf.File) {
 		"work_frame": {"mflr", "mfspr"}, "work_jcc_first": {"bc"}, "work_flags": {"mfcr"}, "work_trap_first": {"tdi"},
 		"work_update": {"stdu"}, "work_cli_sti": {"mfmsr"}, "work_short": {"addi"},
 	} {
-		if got := first(name); !slices.Contains(want, got) {
-			t.Errorf("%s begins with %s, want one of %v", name, got, want)
-		}
+		got := first(name)
+		require.That(t, slices.Contains(want, got), "%s begins with %s, want one of %v", name, got, want)
 	}
 	indirect := false
 	_, code := words(t, f, "work_switch")
@@ -124,9 +123,8 @@ func holdUserModeOfPPC64IsApart(t *testing.T, _ Image, f *elf.File) {
 		}
 		for i, a := range in.Args {
 			to, relative := a.(ppc64asm.PCRel)
-			if at := off + int(to); relative && (at < 0 || at >= len(code)) {
-				t.Errorf("+%#x leaves user mode: %v", off, in)
-			}
+			at := off + int(to)
+			require.That(t, !relative || at >= 0 && at < len(code), "+%#x leaves user mode: %v", off, in)
 			// A function pointer's second word goes to r2, and r2 to its place in the frame and back.
 			require.That(t, a != ppc64asm.R2 || i <= 0, "+%#x uses the table of contents: %v", off, in)
 		}

@@ -40,9 +40,8 @@ func holdConstants(t *testing.T, im Image, f *elf.File) {
 	values := maps.Clone(constants)
 	values["THREAD_SIZE"] = stackSizes[im.ISA]
 	for name, want := range values {
-		if got := found[name]; !slices.Equal(got, []int64{want}) {
-			t.Errorf("enumerator %s has the values %d, want %d alone", name, got, want)
-		}
+		got := found[name]
+		require.That(t, slices.Equal(got, []int64{want}), "enumerator %s has the values %d, want %d alone", name, got, want)
 	}
 }
 

@@ -36,9 +36,8 @@ func TestImagesFresh(t *testing.T) {
 				im.Name, got, want)
 		}
 		require.That(t, len(b) <= fileLimit, "%s has %d bytes, the limit is %d KiB", im.Name, len(b), fileLimit>>10)
-		if n := loadedBytes(openELF(t, im.Name)); n > loadedLimit {
-			t.Errorf("%s loads %d bytes, the limit is %d KiB", im.Name, n, loadedLimit>>10)
-		}
+		n := loadedBytes(openELF(t, im.Name))
+		require.That(t, n <= loadedLimit, "%s loads %d bytes, the limit is %d KiB", im.Name, n, loadedLimit>>10)
 		require.That(t, !bytes.Contains(b, []byte("/tmp/")) && !bytes.Contains(b, []byte("/usr/lib/")), "%s contains paths of the machine it was built on", im.Name)
 	}
 }
@@ -118,9 +117,8 @@ func TestOpenErrors(t *testing.T) {
 		"./absent.elf": "does not exist",
 		"./kernel":     "cannot read guest image",
 	} {
-		if _, err := Open(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Open(%q) = %v, want an error with %q", name, err, want)
-		}
+		_, err := Open(name)
+		require.That(t, err != nil && strings.Contains(err.Error(), want), "Open(%q) = %v, want an error with %q", name, err, want)
 	}
 }
 
@@ -135,9 +133,8 @@ func TestList(t *testing.T) {
 	require.That(t, len(files) == len(List()), "%d files, %d images in the list", len(files), len(List()))
 	for _, im := range List() {
 		require.That(t, im.Name == im.ISA+"-"+im.Variant() && im.Text != "", "%+v", im)
-		if _, err := images.Open("images/" + im.File); err != nil {
-			t.Errorf("%s is listed and not there: %v", im.Name, err)
-		}
+		_, err := images.Open("images/" + im.File)
+		require.That(t, err == nil, "%s is listed and not there: %v", im.Name, err)
 	}
 }
 

@@ -73,9 +73,8 @@ func TestDevicePage(t *testing.T) {
 		require.Equal(t, s.Device(i).Load(taskPriority, 4), want, "cpu %d reads", i)
 	}
 	for _, pa := range []uint64{x86.APICBase - 1, x86.APICBase + 0x1000, 0xf0000000} {
-		if got := s.Device(0).Load(pa, 4); got != ^uint64(0) {
-			t.Errorf("%#x reads %#x where nothing is", pa, got)
-		}
+		got := s.Device(0).Load(pa, 4)
+		require.That(t, got == ^uint64(0), "%#x reads %#x where nothing is", pa, got)
 	}
 }
 
@@ -104,9 +103,8 @@ func TestINIT(t *testing.T) {
 	d.Store(timer, 4, 0x40)
 	d.Store(command, 4, toSelf|0x4500)
 	for pa, want := range map[uint64]uint64{taskPriority: 0, timer: 0x10000, spurious: 0xff} {
-		if got := d.Load(pa, 4); got != want {
-			t.Errorf("%#x reads %#x after INIT, want %#x", pa, got, want)
-		}
+		got := d.Load(pa, 4)
+		require.That(t, got == want, "%#x reads %#x after INIT, want %#x", pa, got, want)
 	}
 	d.Store(command, 4, toSelf|0x400)
 	if got := g.Kind("signal"); len(got) != 0 {

@@ -82,13 +82,11 @@ func TestCMOSInterrupts(t *testing.T) {
 			at = c.next(at)
 			c.look(at)
 		}
-		if us := at * 1_000_000 / cmosSecond; us != x.after {
-			t.Errorf("interrupt %#x after %d us, want %d", x.enable, us, x.after)
-		}
+		us := at * 1_000_000 / cmosSecond
+		require.That(t, us == x.after, "interrupt %#x after %d us, want %d", x.enable, us, x.after)
 		c.index = cmosStatusC
-		if got := c.load(at); got&x.flag != x.flag {
-			t.Errorf("flags %#x, want %#x", got, x.flag)
-		}
+		got := c.load(at)
+		require.That(t, got&x.flag == x.flag, "flags %#x, want %#x", got, x.flag)
 		require.That(t, !c.line(), "interrupt %#x stays", x.enable)
 	}
 }

@@ -27,9 +27,7 @@ func (p *ioapic) read(n uint8) uint32 {
 func TestIOAPICRegisters(t *testing.T) {
 	p, _ := newTestIOAPIC()
 	for n, want := range map[uint8]uint32{ioID: 4 << 24, ioVersion: 0x170011, ioArb: 4 << 24, ioTable: entryMasked, ioTable + 1: 0, 0x0f: 0, 0x40: 0, 0xff: 0} {
-		if got := p.read(n); got != want {
-			t.Errorf("register %#x is %#x after reset, want %#x", n, got, want)
-		}
+		require.Equal(t, p.read(n), want, "register %#x after reset", n)
 	}
 	p.write(ioID, 0xffffffff)
 	p.write(ioTable+6, 0xffffffff)

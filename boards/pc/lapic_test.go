@@ -103,9 +103,7 @@ func TestLAPICReset(t *testing.T) {
 		regSVR: 0xff, regISR: 0, regIRR + 0x70: 0, regTMR: 0, regESR: 0, regICRLow: 0, regLVTTimer: 0x10000,
 		regLVTError: 0x10000, 0x350: 0x10000, regInitial: 0, regCurrent: 0, regDivide: 0, regEOI: 0,
 	} {
-		if got := l.Load(off); got != want {
-			t.Errorf("register %#x is %#x after reset, want %#x", off, got, want)
-		}
+		require.Equal(t, l.Load(off), want, "register %#x after reset", off)
 	}
 }
 
@@ -119,9 +117,8 @@ func TestLAPICReservedBits(t *testing.T) {
 		regInitial: 0xffffffff, regISR: 0, regIRR: 0, regTMR: 0,
 	} {
 		l.Store(off, 0xffffffff)
-		if got := l.Load(off); got != want {
-			t.Errorf("register %#x holds %#x of all ones, want %#x", off, got, want)
-		}
+		got := l.Load(off)
+		require.That(t, got == want, "register %#x holds %#x of all ones, want %#x", off, got, want)
 	}
 	l.Store(regPPR, 0) // read-only: it follows the task priority
 	if got := l.Load(regPPR); got != 0xff {
@@ -160,9 +157,7 @@ func TestLAPICPriority(t *testing.T) {
 	want(0x91, true) // a higher class nests
 	l.Acknowledge()
 	l.Store(regEOI, 0)
-	if l.Load(regPPR) != 0x80 {
-		t.Errorf("PPR %#x after the inner end of interrupt", l.Load(regPPR))
-	}
+	require.Equal(t, l.Load(regPPR), 0x80, "PPR after the inner end of interrupt")
 	l.Store(regEOI, 0)
 	want(0x8f, true)
 	l.Acknowledge()
@@ -247,9 +242,7 @@ func TestLAPICDivideWhileRunning(t *testing.T) {
 	l.Store(regInitial, 100)
 	b.run(40 * busCycle)
 	l.Store(regDivide, 0)
-	if got := l.Load(regCurrent); got != 60 {
-		t.Errorf("count %d after changing the divisor, want 60", got)
-	}
+	require.Equal(t, l.Load(regCurrent), 60, "count after changing the divisor")
 	b.run((40+2*60)*busCycle - 1)
 	require.That(t, !l.Pending(), "expired early")
 	b.run((40 + 2*60) * busCycle)
@@ -308,9 +301,8 @@ func TestLAPICInterprocessor(t *testing.T) {
 			}
 		}
 		require.That(t, slices.Equal(got, c.fixed) && slices.Equal(b.signals, c.signals), "%s: reached %d, signals %q; want %d, %q", c.name, got, b.signals, c.fixed, c.signals)
-		if v := b.apics[1].Load(regICRLow); v&(1<<12) != 0 || v&0xff != c.low&0xff {
-			t.Errorf("%s: the command register reads %#x", c.name, v)
-		}
+		v := b.apics[1].Load(regICRLow)
+		require.That(t, v&(1<<12) == 0 && v&0xff == c.low&0xff, "%s: the command register reads %#x", c.name, v)
 	}
 }
 
@@ -328,15 +320,11 @@ func TestLAPICErrors(t *testing.T) {
 		t.Errorf("error interrupt %#x, %v", v, ok)
 	}
 	l.Store(regESR, 0)
-	if got := l.Load(regESR); got != 0 {
-		t.Errorf("error status %#x after a second write", got)
-	}
+	require.Equal(t, l.Load(regESR), 0, "error status after a second write")
 	l.Store(regLVTError, 3) // delivers itself an illegal vector
 	l.Load(0x40)
 	l.Store(regESR, 0)
-	if got := l.Load(regESR); got != errRegister|errVector {
-		t.Errorf("error status %#x with an illegal error vector", got)
-	}
+	require.Equal(t, l.Load(regESR), errRegister|errVector, "error status with an illegal error vector")
 }
 
 // TestLAPICAlone checks an APIC with nothing around it: it serves itself and does not panic.

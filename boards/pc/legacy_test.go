@@ -107,9 +107,8 @@ func TestPorts(t *testing.T) {
 		}
 	}
 	for p := range uint64(0x1000) {
-		if v := d.Load(p, 1); !there[p] && v != 0xff {
-			t.Errorf("port %#x reads %#x where nothing is", p, v)
-		}
+		v := d.Load(p, 1)
+		require.That(t, there[p] || v == 0xff, "port %#x reads %#x where nothing is", p, v)
 	}
 	require.Equal(t, d.Load(0xcf8, 4), 0xffffffff, "PCI's address reads")
 	out(d, 0x70, 9, 0x71, 0x24, 0x70, 50)
@@ -125,9 +124,8 @@ func TestResets(t *testing.T) {
 	} {
 		g, _, d := newLegacy(t, "ready")
 		out(d, x[0], x[1])
-		if err := g.Run(); err != nil || g.Machine.Ended() != reason {
-			t.Errorf("%q, %v; want %q", g.Machine.Ended(), err, reason)
-		}
+		err := g.Run()
+		require.That(t, err == nil && g.Machine.Ended() == reason, "%q, %v; want %q", g.Machine.Ended(), err, reason)
 	}
 	g, _, d := newLegacy(t, "ready")
 	d.Store(0xcf8, 4, 0xffffffff) // as a kernel restores the address of PCI that it has read

@@ -18,15 +18,13 @@ func TestStartUp(t *testing.T) {
 		w := pctest.New(t, n, "boot_count", "ready")
 		w.MustRun(t)
 		require.That(t, slices.Equal(w.Reports, []uint64{uint64(n - 1)}), "%d CPUs: reported %d", n, w.Reports)
-		if got := len(w.Kind(sim.EventIPI)); got != 3*(n-1) {
-			t.Errorf("%d CPUs: %d interrupts accepted, want INIT and two start-ups each", n, got)
-		}
+		got := len(w.Kind(sim.EventIPI))
+		require.That(t, got == 3*(n-1), "%d CPUs: %d interrupts accepted, want INIT and two start-ups each", n, got)
 		for i := range n {
 			data, err := w.PerCPU(i, "count")
 			require.NoError(t, err)
-			if sp := w.CPU(i).SP(); sp <= data || sp > data+4096 {
-				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
-			}
+			sp := w.CPU(i).SP()
+			require.That(t, sp > data && sp <= data+4096, "%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
 		}
 	}
 }
@@ -61,9 +59,8 @@ func TestIPI(t *testing.T) {
 		for i := 1; i < 4; i++ {
 			at, err := w.PerCPU(i, "count")
 			require.NoError(t, err)
-			if n, _ := w.Load(at, 8); other == "ready" && n != 1 {
-				t.Errorf("cpu %d took %d interrupts", i, n)
-			}
+			n, _ := w.Load(at, 8)
+			require.That(t, other != "ready" || n == 1, "cpu %d took %d interrupts", i, n)
 		}
 	}
 }
@@ -139,9 +136,7 @@ func TestNMI(t *testing.T) {
 	w := pctest.New(t, 2, "boot_nmis", "deaf")
 	w.MustRun(t)
 	require.That(t, slices.Equal(w.Reports, []uint64{1}), "handlers were %d deep, want 1", w.Reports)
-	if n := w.CPU(1).Counters().Exceptions[2]; n != 2 {
-		t.Errorf("%d NMIs delivered, want 2", n)
-	}
+	require.Equal(t, w.CPU(1).Counters().Exceptions[2], 2, "NMIs delivered")
 	if got := w.Kind(sim.EventSignal); len(got) != 2 || got[0].CPU != 1 || got[0].Name != "nmi" {
 		t.Errorf("noted %+v", got)
 	}
@@ -156,8 +151,7 @@ func TestTimerClock(t *testing.T) {
 		w.MustRun(t)
 		at, err := w.PerCPU(1, "count")
 		require.NoError(t, err)
-		if n, _ := w.Load(at, 8); n+5 < want || n > want {
-			t.Errorf("timers at %d Hz: %d interrupts, want about %d", hz, n, want)
-		}
+		n, _ := w.Load(at, 8)
+		require.That(t, n+5 >= want && n <= want, "timers at %d Hz: %d interrupts, want about %d", hz, n, want)
 	}
 }

@@ -44,9 +44,8 @@ func TestFirmware(t *testing.T) {
 			kinds[e[0]]++
 			e = e[size:]
 		}
-		if want := map[byte]int{0: n, 1: 1, 2: 1, 3: 15, 4: 2}; !maps.Equal(kinds, want) || count != int(le.Uint16(table[34:])) {
-			t.Errorf("%d CPUs: entries %v of %d", n, kinds, count)
-		}
+		want := map[byte]int{0: n, 1: 1, 2: 1, 3: 15, 4: 2}
+		require.That(t, maps.Equal(kinds, want) && count == int(le.Uint16(table[34:])), "%d CPUs: entries %v of %d", n, kinds, count)
 	}
 	if _, err := (pc.Legacy{}).Firmware(&cfg, 64); err == nil {
 		t.Error("64 CPUs fit into a KiB")

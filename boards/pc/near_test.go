@@ -30,8 +30,7 @@ func TestNotNear(t *testing.T) {
 	at, err := w.Alloc(16, 16)
 	require.NoError(t, err)
 	for _, va := range []uint64{at + 64<<20, at + 512<<20, 0} {
-		if near, ok := w.Near(va); ok {
-			t.Errorf("%#x is executed at %#x", va, near)
-		}
+		near, ok := w.Near(va)
+		require.That(t, !ok, "%#x is executed at %#x", va, near)
 	}
 }

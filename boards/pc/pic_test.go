@@ -77,9 +77,8 @@ func TestPIC(t *testing.T) {
 		if gives != "" && err == nil {
 			want, err = strconv.ParseInt(gives, 0, 16)
 		}
-		if got := p.run(do, uint8(n)); err != nil || got != int(want) {
-			t.Errorf("line %d, %s: %#x, want %#x, %v", i+1, line, got, want, err)
-		}
+		got := p.run(do, uint8(n))
+		require.That(t, err == nil && got == int(want), "line %d, %s: %#x, want %#x, %v", i+1, line, got, want, err)
 		steps++
 	}
 	require.That(t, steps >= 80, "%d steps", steps)

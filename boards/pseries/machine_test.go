@@ -50,9 +50,8 @@ func TestStartUp(t *testing.T) {
 		for i := range n {
 			data, err := g.PerCPU(i, "count")
 			require.NoError(t, err)
-			if sp := g.CPU(i).SP(); sp <= data || sp > data+4096 || data>>60 != 0xc {
-				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
-			}
+			sp := g.CPU(i).SP()
+			require.That(t, sp > data && sp <= data+4096 && data>>60 == 0xc, "%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
 		}
 	}
 }
@@ -78,12 +77,10 @@ func TestIPI(t *testing.T) {
 			if late := got[i].At - sent[i].At - ipi; late < 0 || late > 50*clock.PerCycle+call {
 				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, got[i].CPU, late)
 			}
-			if n := g.Own(t, i+1, "count"); n != 1 {
-				t.Errorf("%s: cpu %d took %d interrupts", other, i+1, n)
-			}
-			if n := g.Own(t, i+1, "woken"); other == "ready" && n != 1 {
-				t.Errorf("cpu %d returned from H_CEDE %d times", i+1, n)
-			}
+			n := g.Own(t, i+1, "count")
+			require.That(t, n == 1, "%s: cpu %d took %d interrupts", other, i+1, n)
+			n = g.Own(t, i+1, "woken")
+			require.That(t, other != "ready" || n == 1, "cpu %d returned from H_CEDE %d times", i+1, n)
 		}
 	}
 }
@@ -151,9 +148,8 @@ func TestCalls(t *testing.T) {
 		g.Set(t, "list", x.regs[:]...)
 		g.MustRun(t)
 		require.That(t, slices.Equal(g.Reports, x.want[:]), "%s: r3 to r5 are %#x, want %#x", x.name, g.Reports, x.want)
-		if n := g.CPU(0).Counters(); n.Unmodelled != x.unknown {
-			t.Errorf("%s: %d instructions not modelled, the last %s", x.name, n.Unmodelled, n.LastUnknown)
-		}
+		n := g.CPU(0).Counters()
+		require.That(t, n.Unmodelled == x.unknown, "%s: %d instructions not modelled, the last %s", x.name, n.Unmodelled, n.LastUnknown)
 	}
 }
 
@@ -234,9 +230,8 @@ func TestSpace(t *testing.T) {
 	g := newGuest(t, 1, "boot_print", "ready")
 	for _, pa := range []uint64{0, 0x3000, 20 << 20} {
 		for _, va := range []uint64{pseries.Linear, pseries.Slots} {
-			if got, ok := g.CPU(0).Translate(va + pa); !ok || got != pa {
-				t.Errorf("%#x is at %#x, %v; want %#x", va+pa, got, ok, pa)
-			}
+			got, ok := g.CPU(0).Translate(va + pa)
+			require.That(t, ok && got == pa, "%#x is at %#x, %v; want %#x", va+pa, got, ok, pa)
 		}
 	}
 	at, err := g.Alloc(4096, 4096)

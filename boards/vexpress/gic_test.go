@@ -204,9 +204,7 @@ func FuzzRegisters(f *testing.F) {
 				p.Store(eoir, 4, v)
 				p.Store(dir, 4, v)
 			}
-			if got := p.own().apr; got != 0 {
-				t.Errorf("cpu %d works at priorities %#x behind the end of all", i, got)
-			}
+			require.Equal(t, p.own().apr, 0, "cpu %d works at priorities behind the end of all", i)
 			_ = b.Waiting(i)
 		}
 	})

@@ -70,15 +70,12 @@ func TestIPI(t *testing.T) {
 		for i := range sent[:3] {
 			s, a := sent[3+i], got[3+i]
 			require.That(t, a.CPU == i+1 && s.Arg == 2<<i && a.Arg == 0 && a.ID == uint64(i+1) && s.ID == a.ID, "%s: sent %+v, accepted %+v", other, s, a)
-			if late := a.At - s.At - ipi; late < 0 || late > 50*clock.PerCycle {
-				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, a.CPU, late)
-			}
-			if n := g.Own(t, i+1, "count"); n != 2 {
-				t.Errorf("%s: cpu %d took %d interrupts, want two", other, i+1, n)
-			}
-			if n := g.Own(t, i+1, "woken"); n != woken {
-				t.Errorf("%s: cpu %d woke up %d times, want %d", other, i+1, n, woken)
-			}
+			late := a.At - s.At - ipi
+			require.That(t, late >= 0 && late <= 50*clock.PerCycle, "%s: cpu %d accepted it %d ticks after its time", other, a.CPU, late)
+			n := g.Own(t, i+1, "count")
+			require.That(t, n == 2, "%s: cpu %d took %d interrupts, want two", other, i+1, n)
+			n = g.Own(t, i+1, "woken")
+			require.That(t, n == woken, "%s: cpu %d woke up %d times, want %d", other, i+1, n, woken)
 		}
 	}
 }
@@ -105,9 +102,8 @@ func TestTargets(t *testing.T) {
 			if i > 0 {
 				took[i]-- // that of its start
 			}
-			if last := g.Own(t, i, "last"); took[i] > 0 && last != 3 {
-				t.Errorf("%#x: cpu %d was told %#x, want interrupt 3 of CPU 0", x.send, i, last)
-			}
+			last := g.Own(t, i, "last")
+			require.That(t, took[i] <= 0 || last == 3, "%#x: cpu %d was told %#x, want interrupt 3 of CPU 0", x.send, i, last)
 		}
 		require.Equal(t, took, x.took, "%#x: CPUs took", x.send)
 	}
@@ -357,14 +353,12 @@ func TestSpace(t *testing.T) {
 		vexpress.Linear: 0, vexpress.Linear + 20<<20: 20 << 20, vexpress.Modules: 0, vexpress.Modules + 0x3000: 0x3000,
 		vexpress.Vectors: 0, vexpress.Vectors + 0x1ffc: 0x1ffc, gicd: 0xac001000, gicc: 0xac002000, uart: 0x9c090000, v2m: 0x9c010000,
 	} {
-		if got, ok := g.CPU(0).Translate(va); !ok || got != pa {
-			t.Errorf("%#x is at %#x, %v; want %#x", va, got, ok, pa)
-		}
+		got, ok := g.CPU(0).Translate(va)
+		require.That(t, ok && got == pa, "%#x is at %#x, %v; want %#x", va, got, ok, pa)
 	}
 	for _, va := range []uint64{0, vexpress.Modules - 1, vexpress.Modules + 14<<20, vexpress.Linear + 32<<20, vexpress.Vectors + 0x2000} {
-		if got, ok := g.CPU(0).Translate(va); ok {
-			t.Errorf("%#x is at %#x, want no translation", va, got)
-		}
+		got, ok := g.CPU(0).Translate(va)
+		require.That(t, !ok, "%#x is at %#x, want no translation", va, got)
 	}
 	at, err := g.Alloc(4096, 4096)
 	require.NoError(t, err)

@@ -63,9 +63,8 @@ func TestWorkflow(t *testing.T) {
 		args, _, _ := strings.Cut(r[1], " >>")
 		fields := strings.Fields(strings.Replace(args, " overhead-published", "", 1))
 		fields = append(fields, experiment, "--baselines", dir)
-		if code, stdout, stderr := command(fake(1001), fields...); code != exitRegression || !strings.Contains(stdout, "1000 -> 1001") && !strings.Contains(stdout, "| 1000 | 1001 |") {
-			t.Errorf("%v: exit code %d\n%.300s%s", fields, code, stdout, stderr)
-		}
+		code, stdout, stderr := command(fake(1001), fields...)
+		require.That(t, code == exitRegression && (strings.Contains(stdout, "1000 -> 1001") || strings.Contains(stdout, "| 1000 | 1001 |")), "%v: exit code %d\n%.300s%s", fields, code, stdout, stderr)
 	}
 }
 

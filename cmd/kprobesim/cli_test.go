@@ -82,9 +82,8 @@ func TestErasInOneTable(t *testing.T) {
 	code, stdout, stderr := command(nil, "run", "eras", "--out", t.TempDir())
 	require.Need(t, code == exitOK, "exit code %d\n%s", code, stderr)
 	for _, machine := range []string{"pentium-m-1495", "opteron-246"} {
-		if n := strings.Count(stdout, machine+": 1 parameter fitted"); n != 1 {
-			t.Errorf("what %s was fitted on is said %d times\n%s", machine, n, stdout)
-		}
+		n := strings.Count(stdout, machine+": 1 parameter fitted")
+		require.That(t, n == 1, "what %s was fitted on is said %d times\n%s", machine, n, stdout)
 	}
 	us := map[string]float64{}
 	era := ""

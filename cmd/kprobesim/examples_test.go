@@ -88,9 +88,8 @@ func exampleFiles(t *testing.T, dir string, all []page) {
 			name, rest, _ := strings.Cut(block, "\n")
 			body, _, _ := strings.Cut(rest, "```")
 			file := filepath.Join(dir, filepath.Base(name))
-			if _, err := os.Stat(file); err == nil {
-				t.Errorf("%s: %s stands in the documents twice", p.name, name)
-			}
+			_, err := os.Stat(file)
+			require.That(t, err != nil, "%s: %s stands in the documents twice", p.name, name)
 			require.NoError(t, os.WriteFile(file, []byte(body), 0o644))
 		}
 	}

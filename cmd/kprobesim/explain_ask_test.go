@@ -70,9 +70,8 @@ func TestInquiryRounds(t *testing.T) {
 			}
 		}
 		for i, r := range q.replies {
-			if refused := (i+1)%5 == 0; !r.asked || r.agrees == refused || (r.Errno == 22) != refused {
-				t.Errorf("place %d: %+v", i+1, r)
-			}
+			refused := (i+1)%5 == 0
+			require.That(t, r.asked && r.agrees != refused && (r.Errno == 22) == refused, "place %d: %+v", i+1, r)
 		}
 		require.That(t, q.asked == 23 && q.differ == 4 && strings.Contains(k.said[len(k.said)-1], "for 23 of 23 places, and for 4 otherwise"), "%d asked, %d differ, said %q", q.asked, q.differ, k.said)
 	}

@@ -144,9 +144,8 @@ func TestInterruptedGDB(t *testing.T) {
 		self := require.Must(os.FindProcess(os.Getpid()))(t)
 		require.NoError(t, self.Signal(syscall.SIGTERM))
 		require.Equal(t, <-code, exitFailed, "exit code")
-		if _, err := os.Stat(symbols); !os.IsNotExist(err) {
-			t.Errorf("%s is still there: %v", symbols, err)
-		}
+		_, err := os.Stat(symbols)
+		require.That(t, os.IsNotExist(err), "%s is still there: %v", symbols, err)
 	}
 }
 

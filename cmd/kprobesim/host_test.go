@@ -102,8 +102,7 @@ func TestNoRoomForOutput(t *testing.T) {
 		if args[0] != "trace" {
 			a.measure, a.program = fake(1000), nil
 		}
-		if code := a.run(args); code != exitFailed || strings.Count(stderr.String(), "no space left") != 1 {
-			t.Errorf("%q: exit code %d\n%s", args, code, stderr.String())
-		}
+		code := a.run(args)
+		require.That(t, code == exitFailed && strings.Count(stderr.String(), "no space left") == 1, "%q: exit code %d\n%s", args, code, stderr.String())
 	}
 }

@@ -257,9 +257,8 @@ func wantKept(t *testing.T, out string, args, points []string) {
 	s := require.Must(keeping.New(out, "test", false))(t)
 	for name := range unique(points) {
 		pt := require.Must(p.Point(name))(t)
-		if _, err := s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return nil, errors.New("lost") })(pt); err != nil {
-			t.Fatalf("point %s was done: %v", name, err)
-		}
+		_, err := s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return nil, errors.New("lost") })(pt)
+		require.Need(t, err == nil, "point %s was done: %v", name, err)
 	}
 	if n, _ := s.Reused(); n != len(unique(points)) {
 		t.Fatalf("%d of the points %v are kept", n, points)

@@ -21,14 +21,12 @@ const measuredLog = "testdata/measured.log"
 func TestMeasureWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "m")
 	for range 2 {
-		if code, _, stderr := command(nil, "measure", "--write", dir); code != exitOK {
-			t.Fatalf("exit code %d: %s", code, stderr)
-		}
+		code, _, stderr := command(nil, "measure", "--write", dir)
+		require.Need(t, code == exitOK, "exit code %d: %s", code, stderr)
 	}
 	for _, name := range []string{"Makefile", "Kbuild", "README.md", "kprobesim_measure.c", "kprobesim_measure/rows.h"} {
-		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(b) == 0 {
-			t.Errorf("%s: %d bytes, %v", name, len(b), err)
-		}
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		require.That(t, err == nil && len(b) != 0, "%s: %d bytes, %v", name, len(b), err)
 	}
 	if code, _, stderr := command(nil, "measure", "--write", t.TempDir()); code != exitOK {
 		t.Errorf("an empty folder: exit code %d: %s", code, stderr)
@@ -96,9 +94,8 @@ func TestMeasureRefuses(t *testing.T) {
 		if args = append([]string{"measure"}, args...); want != "leave --machine" && len(args) > 1 {
 			args = append(args, "-o", out)
 		}
-		if code, _, stderr := command(nil, args...); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%v: exit code %d: %s, want %q", args, code, stderr, want)
-		}
+		code, _, stderr := command(nil, args...)
+		require.That(t, code == exitUsage && strings.Contains(stderr, want), "%v: exit code %d: %s, want %q", args, code, stderr, want)
 		require.That(t, !exists(out), "%v has left results", args)
 	}
 }
@@ -112,9 +109,8 @@ func TestHardware(t *testing.T) {
 	require.NoError(t, os.WriteFile(device, nil, 0o644))
 	for flags, ok := range map[string]bool{"fpu vmx sse": true, "fpu svm": true, "fpu hypervisor vmxed": false} {
 		require.NoError(t, os.WriteFile(processor, []byte("processor\t: 0\nvmx flags\t: vmx svm\nflags\t\t: "+flags+"\n"), 0o644))
-		if err := h.check(); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "neither VMX nor SVM") {
-			t.Errorf("flags %s: %v", flags, err)
-		}
+		err := h.check()
+		require.That(t, (err == nil) == ok && (ok || strings.Contains(err.Error(), "neither VMX nor SVM")), "flags %s: %v", flags, err)
 	}
 	if err := thisHardware().check(); err == nil {
 		t.Log("this host runs guests on its processor")

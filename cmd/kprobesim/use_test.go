@@ -58,9 +58,8 @@ func TestCompletedKeys(t *testing.T) {
 		if n++; n%16 != 0 || strings.HasSuffix(key, ".fitted") || key == "kernel.era" {
 			continue // a sample; those need quotes, which are not offered
 		}
-		if code, _, stderr := command(nil, "validate", experiment, "--set", key+"="+now); code != exitOK && !strings.Contains(stderr, "role") {
-			t.Errorf("%s=%s: exit code %d\n%s", key, now, code, stderr)
-		}
+		code, _, stderr := command(nil, "validate", experiment, "--set", key+"="+now)
+		require.That(t, code == exitOK || strings.Contains(stderr, "role"), "%s=%s: exit code %d\n%s", key, now, code, stderr)
 	}
 	require.That(t, n >= 100, "%d keys", n)
 }
@@ -69,9 +68,8 @@ func TestCompletedKeys(t *testing.T) {
 func TestManualPages(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"a", "b"} {
-		if code, _, stderr := command(nil, "man", filepath.Join(dir, d)); code != exitOK {
-			t.Fatalf("exit code %d\n%s", code, stderr)
-		}
+		code, _, stderr := command(nil, "man", filepath.Join(dir, d))
+		require.Need(t, code == exitOK, "exit code %d\n%s", code, stderr)
 	}
 	pages := readAll(t, filepath.Join(dir, "a"))
 	sameFiles(t, pages, readAll(t, filepath.Join(dir, "b")))
@@ -210,9 +208,8 @@ func TestPrintOwn(t *testing.T) {
 // TestHostWorkers runs a point a core where nobody says how many.
 func TestHostWorkers(t *testing.T) {
 	for n, want := range map[int]int{0: runtime.GOMAXPROCS(0), 1: 1, 300: 300} {
-		if got := hostWorkers(n); got != want {
-			t.Errorf("%d: %d workers, want %d", n, got, want)
-		}
+		got := hostWorkers(n)
+		require.That(t, got == want, "%d: %d workers, want %d", n, got, want)
 	}
 }
 
@@ -279,9 +276,8 @@ func TestTimeLeft(t *testing.T) {
 		{"known from before", forecastOf(with().costs), running{slow: 0}, 0, 1, 100 * time.Second},
 		{"nothing is measured", forecastOf(nil), running{quick: time.Minute}, 3, 1, 0},
 	} {
-		if got := x.f.left(x.running, x.unknown, x.workers); got.Round(time.Millisecond) != x.want {
-			t.Errorf("%s: %s left, want %s", x.name, got, x.want)
-		}
+		got := x.f.left(x.running, x.unknown, x.workers)
+		require.That(t, got.Round(time.Millisecond) == x.want, "%s: %s left, want %s", x.name, got, x.want)
 	}
 }
 

@@ -47,9 +47,8 @@ func TestWhatIf(t *testing.T) {
 		"it is text or json":                     {"kprobe:vfs_write", "--format", "yaml"},
 		"--rate \"1e13\": write events a second": {"kprobe:vfs_write", "--rate", "1e13"},
 	} {
-		if code, _, stderr := ask(args...); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%q: exit code %d, %s; want %q", args, code, stderr, want)
-		}
+		code, _, stderr := ask(args...)
+		require.That(t, code == exitUsage && strings.Contains(stderr, want), "%q: exit code %d, %s; want %q", args, code, stderr, want)
 	}
 }
 

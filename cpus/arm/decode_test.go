@@ -136,8 +136,7 @@ func TestText(t *testing.T) {
 		0xe8d00006: "ldmia r0, {r1, r2}^", 0xe8d08006: "ldmia r0, {r1, r2, pc}^", 0xe8fd8006: "ldmia sp!, {r1, r2, pc}^",
 		0xe9c42080: "stmib r4, {r7, sp}^", 0x08d00006: "ldmiaeq r0, {r1, r2}^", 0xe8c46000: "stmia r4, {sp, lr}^",
 	} {
-		if got, _ := disasm(binary.LittleEndian.AppendUint32(nil, word), 0, nil); got != want {
-			t.Errorf("%08x is %q, want %q", word, got, want)
-		}
+		got, _ := disasm(binary.LittleEndian.AppendUint32(nil, word), 0, nil)
+		require.That(t, got == want, "%08x is %q, want %q", word, got, want)
 	}
 }

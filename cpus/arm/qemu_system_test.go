@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -473,9 +474,8 @@ func TestAgainstQemuSystem(t *testing.T) {
 	c.setSCTLR(0)
 	c.vbar = 0
 	for range 5 { // the board may be told something
-		if e := c.Run(c.Now() + 1e8); e.Reason != cpus.Limit {
-			t.Errorf("the simulator stops at %#x for reason %d: %s", c.PC(), e.Reason, e.Detail)
-		}
+		e := c.Run(c.Now() + 1e8)
+		require.That(t, e.Reason == cpus.Limit, "the simulator stops at %#x for reason %d: %s", c.PC(), e.Reason, e.Detail)
 	}
 	if n := c.Counters(); t.Failed() || n.Unmodelled != 4 {
 		t.Errorf("%d unmodelled, %s", n.Unmodelled, n.LastUnknown)

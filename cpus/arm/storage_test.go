@@ -40,9 +40,8 @@ func TestTablesRefuse(t *testing.T) {
 		"mapping of 0xfffff000: 0x2000 bytes reach behind the address space":                {{VA: 0xfffff000, Size: 0x2000}},
 		"mapping of 0x1000: 0x2000 bytes reach behind the address space":                    {{VA: 0x1000, PA: 0xfffff000, Size: 0x2000}},
 	} {
-		if _, err := buildTables(m(), worldTables, maps); err == nil || err.Error() != want {
-			t.Errorf("%v: %v, want %s", maps, err, want)
-		}
+		_, err := buildTables(m(), worldTables, maps)
+		require.That(t, err != nil && err.Error() == want, "%v: %v, want %s", maps, err, want)
 	}
 	if _, err := buildTables(m(), worldRAM-0x1000, []mmu.Mapping{big}); err == nil {
 		t.Error("tables outside of RAM are accepted")
@@ -215,9 +214,8 @@ func TestPair(t *testing.T) {
 		if v := to(t, c); v != vecDataAbort || uint64(c.dfar) != x.far || c.R[4] != 0x44 || c.R[5] != 0x55 || c.R[rLR] != testCode+8 {
 			t.Errorf("%#x at %#x: %s, DFAR %#x, registers %#x %#x", x.code, x.at, vectorNames[v], c.dfar, c.R[4], c.R[5])
 		}
-		if v, _ := c.DataAddress(userData+0xffc, false); c.Memory.Load(binary.LittleEndian, v, 4) != 0 {
-			t.Error("half of it was stored")
-		}
+		v, _ := c.DataAddress(userData+0xffc, false)
+		require.That(t, c.Memory.Load(binary.LittleEndian, v, 4) == 0, "half of it was stored")
 	}
 }
 
@@ -291,8 +289,7 @@ func TestCountersOfTwo(t *testing.T) {
 				failed++
 			}
 		}
-		if n := w.mem.Load(binary.LittleEndian, freePages+0x1000, 4); n != 1000 || failed == 0 {
-			t.Errorf("%s: counted to %d, %d stores failed", model, n, failed)
-		}
+		n := w.mem.Load(binary.LittleEndian, freePages+0x1000, 4)
+		require.That(t, n == 1000 && failed != 0, "%s: counted to %d, %d stores failed", model, n, failed)
 	}
 }

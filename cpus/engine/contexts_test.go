@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // TestContexts has two contexts with different tables, whose code at one address adds different numbers. Where
@@ -50,8 +51,7 @@ func TestContexts(t *testing.T) {
 		if x.forget {
 			c.ForgetTranslations()
 		}
-		if got := run(x.context, 0x10000+uint64(x.context)*2*page); got != x.asked {
-			t.Errorf("%+v: %d translations", x, got)
-		}
+		got := run(x.context, 0x10000+uint64(x.context)*2*page)
+		require.That(t, got == x.asked, "%+v: %d translations", x, got)
 	}
 }

@@ -78,9 +78,8 @@ func TestWaysToRunAgree(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			code := program(rng)
 			whole := toyAt(t, cfg, code)
-			if e := whole.Run(soon); e.Reason != cpus.Halted {
-				t.Fatalf("stopped for %+v", e)
-			}
+			e := whole.Run(soon)
+			require.Need(t, e.Reason == cpus.Halted, "stopped for %+v", e)
 			turns, forgetful, observed := toyAt(t, cfg, code), toyAt(t, cfg, code), toyAt(t, cfg, code)
 			for !turns.Halted {
 				turns.Steps(1+rng.IntN(9), soon)
@@ -174,9 +173,8 @@ func TestLineSize(t *testing.T) {
 		}
 		c = newToy(t, cfg, 1<<20, 0x1000, append(make([][4]byte, 63), [4]byte{toyHalt})...)
 		c.Run(soon)
-		if got := c.Counts.L1IMisses; got != 256/line {
-			t.Errorf("lines of %d bytes: 256 bytes of code miss %d lines", line, got)
-		}
+		got := c.Counts.L1IMisses
+		require.That(t, got == 256/line, "lines of %d bytes: 256 bytes of code miss %d lines", line, got)
 	}
 }
 
@@ -197,9 +195,8 @@ func TestSharedLines(t *testing.T) {
 			a.Steps(2, soon)
 			b.Steps(2, soon)
 		}
-		if got := a.Counts.Transfers + b.Counts.Transfers; (got >= 30) != (line == 128) {
-			t.Errorf("lines of %d bytes: %d transfers in 40 stores by turns", line, got)
-		}
+		got := a.Counts.Transfers + b.Counts.Transfers
+		require.That(t, (got >= 30) == (line == 128), "lines of %d bytes: %d transfers in 40 stores by turns", line, got)
 	}
 }
 

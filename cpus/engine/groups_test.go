@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // groupedCore dispatches groups of five, the last slot for branches. Nothing else bounds it: an instruction
@@ -62,9 +63,8 @@ func TestGroups(t *testing.T) {
 		if c.change != nil {
 			c.change(cfg)
 		}
-		if got := bodiesTime(t, cfg, c.body, 160) - bodiesTime(t, cfg, c.body, 80); got != c.cycles {
-			t.Errorf("%s: %d cycles, want %d", c.name, got, c.cycles)
-		}
+		got := bodiesTime(t, cfg, c.body, 160) - bodiesTime(t, cfg, c.body, 80)
+		require.That(t, got == c.cycles, "%s: %d cycles, want %d", c.name, got, c.cycles)
 	}
 }
 

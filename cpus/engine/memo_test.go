@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -188,9 +189,7 @@ func TestMemoChangesNothing(t *testing.T) {
 			found[i] += c.memo.found
 		}
 	}
-	if found[0] != 0 || found[1] == 0 || found[2] <= found[1] || found[3] == 0 || found[4] == 0 {
-		t.Errorf("found %d blocks", found)
-	}
+	require.That(t, found[0] == 0 && found[1] != 0 && found[2] > found[1] && found[3] != 0 && found[4] != 0, "found %d blocks", found)
 }
 
 // sameTime is same with all counters and stalls, and the model's state as it is seen from outside.
@@ -199,9 +198,7 @@ func sameTime(t *testing.T, what string, a, b *toy) {
 	same(t, what, a, b)
 	a.restoreState()
 	b.restoreState()
-	if a.Counts != b.Counts || a.step.Stalls != b.step.Stalls {
-		t.Fatalf("%s: %+v %+v, want %+v %+v", what, b.Counts, b.step.Stalls, a.Counts, a.step.Stalls)
-	}
+	require.Need(t, a.Counts == b.Counts && a.step.Stalls == b.step.Stalls, "%s: %+v %+v, want %+v %+v", what, b.Counts, b.step.Stalls, a.Counts, a.step.Stalls)
 	if x, y := frozen(a), frozen(b); !slices.Equal(x, y) {
 		t.Fatalf("%s: the model is at %x, want %x", what, y, x)
 	}
@@ -261,9 +258,7 @@ func TestMemoIsBounded(t *testing.T) {
 		c.memo.runs = 0
 		c.Run(soon)
 		m := &c.memo
-		if len(m.edges) > m.limit || len(m.edges) != len(m.nodes) || all*m.limit > max(1<<15, all*memoLeast) {
-			t.Errorf("%d CPUs: one remembers %d blocks and %d states, limit %d", all, len(m.edges), len(m.nodes), m.limit)
-		}
+		require.That(t, len(m.edges) <= m.limit && len(m.edges) == len(m.nodes) && all*m.limit <= max(1<<15, all*memoLeast), "%d CPUs: one remembers %d blocks and %d states, limit %d", all, len(m.edges), len(m.nodes), m.limit)
 	}
 }
 
@@ -376,9 +371,7 @@ func TestStatesWithoutWhatCannotMatter(t *testing.T) {
 		"hidden entry":  {func(c *toy) { c.ring[1] = 9000 + c.leastIssue }, true},
 		"later entry":   {func(c *toy) { c.ring[1] = 9001 + c.leastIssue }, false},
 	} {
-		if slices.Equal(state(x.change), plain) != x.same {
-			t.Errorf("%s: equal states are %v, want %v", name, !x.same, x.same)
-		}
+		require.Equal(t, slices.Equal(state(x.change), plain), x.same, "%s: states are equal", name)
 	}
 }
 
@@ -392,14 +385,11 @@ func holdRemembered(t *testing.T, name string, cfg *cpus.Config, change func(c *
 		before := frozen(c)
 		n = change(c, i)
 		after := frozen(c)
-		if slices.Equal(before, after) {
-			t.Errorf("%s[%d]: freeze does not see it", name, i)
-		}
+		require.That(t, !slices.Equal(before, after), "%s[%d]: freeze does not see it", name, i)
 		d := newToy(t, cfg, 1<<20, 0x1000)
 		d.dispatch, d.retire = c.dispatch, c.retire
 		d.melt(c.dispatch, after)
-		if back := frozen(d); !slices.Equal(back, after) {
-			t.Errorf("%s[%d]: frozen as %x, after melting as %x", name, i, after, back)
-		}
+		back := frozen(d)
+		require.That(t, slices.Equal(back, after), "%s[%d]: frozen as %x, after melting as %x", name, i, after, back)
 	}
 }

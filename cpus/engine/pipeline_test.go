@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // pipedCore renames four operations a cycle, which go to two pipes for computation, two for loads and one for data of
@@ -180,8 +181,7 @@ func timePipes(t *testing.T, all []pipesCase) {
 		if c.change != nil {
 			c.change(cfg)
 		}
-		if got := bodiesTime(t, cfg, c.body, 160) - bodiesTime(t, cfg, c.body, 80); got != c.cycles {
-			t.Errorf("%s: %d cycles, want %d", c.name, got, c.cycles)
-		}
+		got := bodiesTime(t, cfg, c.body, 160) - bodiesTime(t, cfg, c.body, 80)
+		require.That(t, got == c.cycles, "%s: %d cycles, want %d", c.name, got, c.cycles)
 	}
 }

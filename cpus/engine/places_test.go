@@ -65,9 +65,8 @@ func TestWatchedWords(t *testing.T) {
 			t.Errorf("%d words at %#x: asked of %d bytes", x.n, x.va, w.asked)
 		}
 		w.refuse = x.asks != 0
-		if ok := c.LoadWords(x.va, make([]uint32, x.n)); ok == w.refuse {
-			t.Errorf("%d words at %#x are loaded: %v", x.n, x.va, ok)
-		}
+		ok := c.LoadWords(x.va, make([]uint32, x.n))
+		require.That(t, ok != w.refuse, "%d words at %#x are loaded: %v", x.n, x.va, ok)
 		w.refuse = false
 	}
 }

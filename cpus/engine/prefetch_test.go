@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // loadsApart loads so many bytes apart, with additions behind each load, and returns the cycles of a round. In a chain
@@ -60,9 +61,8 @@ func TestPrefetchers(t *testing.T) {
 		{"nothing", cpus.Prefetch{}, 64, false, alone},
 		{"20 lines ahead", far, 64, false, 35},
 	} {
-		if got := loadsApart(t, c.p, c.by, c.chain); got != c.cycles {
-			t.Errorf("%s by %d, in a chain %t: %d cycles, want %d", c.name, c.by, c.chain, got, c.cycles)
-		}
+		got := loadsApart(t, c.p, c.by, c.chain)
+		require.That(t, got == c.cycles, "%s by %d, in a chain %t: %d cycles, want %d", c.name, c.by, c.chain, got, c.cycles)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // wrongOnes counts wrong predictions of the last quarter of branches, whose directions are by number.
@@ -59,13 +60,11 @@ func TestTaggedTables(t *testing.T) {
 		{"no rule", random, [2]int{4700, 5300}, [2]int{4500, 5300}},
 	} {
 		x, past = 1, past[:0]
-		if got := wrongOnes(short, n, c.next); got < c.short[0] || got > c.short[1] {
-			t.Errorf("%s: %d wrong without tagged tables, want %d", c.name, got, c.short)
-		}
+		got := wrongOnes(short, n, c.next)
+		require.That(t, got >= c.short[0] && got <= c.short[1], "%s: %d wrong without tagged tables, want %d", c.name, got, c.short)
 		x, past = 1, past[:0]
-		if got := wrongOnes(tage, n, c.next); got < c.tagged[0] || got > c.tagged[1] {
-			t.Errorf("%s: %d wrong with them, want %d", c.name, got, c.tagged)
-		}
+		got = wrongOnes(tage, n, c.next)
+		require.That(t, got >= c.tagged[0] && got <= c.tagged[1], "%s: %d wrong with them, want %d", c.name, got, c.tagged)
 	}
 	const back = 13
 	x = 1
@@ -87,9 +86,8 @@ func TestGeometricHistories(t *testing.T) {
 		{1, 5, 130, []uint32{130}},
 	} {
 		shape := cpus.TaggedTables{Tables: c.tables, Bits: 4, TagBits: 4, Shortest: c.shortest, Longest: c.longest}
-		if got := newTagged(shape).lengths; !slices.Equal(got, c.want) {
-			t.Errorf("%d tables: %v, want %v", c.tables, got, c.want)
-		}
+		got := newTagged(shape).lengths
+		require.That(t, slices.Equal(got, c.want), "%d tables: %v, want %v", c.tables, got, c.want)
 	}
 }
 
@@ -125,8 +123,7 @@ func TestUsefulEntriesAge(t *testing.T) {
 	}
 	g.allocate(0, pc, true)
 	for i := range g.lengths {
-		if e, _ := g.entry(i, pc); e.useful != 0 || e.tag != 0 {
-			t.Errorf("table %d: %+v", i, *e)
-		}
+		e, _ := g.entry(i, pc)
+		require.That(t, e.useful == 0 && e.tag == 0, "table %d: %+v", i, *e)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // draw gives bits of a double with many of what is special.
@@ -85,19 +87,16 @@ func TestPackIsTheInverse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 50_000 {
 		v := draw(rng)
-		if got := Double.Pack(Double.Unpack(v)); got != v {
-			t.Fatalf("double %#x became %#x", v, got)
-		}
-		if got := Single.Pack(Single.Unpack(v >> 32)); got != v>>32 {
-			t.Fatalf("single %#x became %#x", v>>32, got)
-		}
+		got := Double.Pack(Double.Unpack(v))
+		require.Need(t, got == v, "double %#x became %#x", v, got)
+		got = Single.Pack(Single.Unpack(v >> 32))
+		require.Need(t, got == v>>32, "single %#x became %#x", v>>32, got)
 		sig, head := v|lead, uint16(rng.Uint32())
 		if head&0x7fff == 0 {
 			sig &^= lead
 		}
-		if s, h := PackExtended(UnpackExtended(sig, head)); s != sig || h != head {
-			t.Fatalf("extended %#x %#x became %#x %#x", head, sig, h, s)
-		}
+		s, h := PackExtended(UnpackExtended(sig, head))
+		require.Need(t, s == sig && h == head, "extended %#x %#x became %#x %#x", head, sig, h, s)
 	}
 }
 
@@ -114,11 +113,9 @@ func TestConversions(t *testing.T) {
 			t.Fatalf("%g to single: %#x, want %#x", x, Single.Pack(n), want)
 		}
 		i, ok := c.ToInt(Double.Unpack(v), 64, TowardZero)
-		if fits := math.Abs(x) < 1<<63 || x == -1<<63; fits != ok || fits && i != int64(x) {
-			t.Fatalf("%g to an integer: %d, %v", x, i, ok)
-		}
-		if got := Double.Pack(c.FromInt(Double, int64(v))); got != math.Float64bits(float64(int64(v))) {
-			t.Fatalf("%d to double: %#x", int64(v), got)
-		}
+		fits := math.Abs(x) < 1<<63 || x == -1<<63
+		require.Need(t, fits == ok && (!fits || i == int64(x)), "%g to an integer: %d, %v", x, i, ok)
+		got := Double.Pack(c.FromInt(Double, int64(v)))
+		require.Need(t, got == math.Float64bits(float64(int64(v))), "%d to double: %#x", int64(v), got)
 	}
 }

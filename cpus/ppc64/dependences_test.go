@@ -84,9 +84,8 @@ func TestDependences(t *testing.T) {
 		if x.waits {
 			want = 2
 		}
-		if got := pairTime(t, []uint32{x.first, x.second}); got != want {
-			t.Errorf("%s: %#x %#x take %d latencies, want %d", x.name, x.first, x.second, got, want)
-		}
+		got := pairTime(t, []uint32{x.first, x.second})
+		require.That(t, got == want, "%s: %#x %#x take %d latencies, want %d", x.name, x.first, x.second, got, want)
 	}
 }
 

@@ -84,9 +84,8 @@ func (s *section) check(t *testing.T) {
 			continue
 		}
 		s.insns++
-		if in, _ := decode(word, s.Addr+uint64(at)); sameFunction(in.Exec, illegal) || sameFunction(in.Exec, unknownSPR) {
-			t.Errorf("%s+%#x (%#x): %08x is not modelled", s.Name, at, s.Addr+uint64(at), word)
-		}
+		in, _ := decode(word, s.Addr+uint64(at))
+		require.That(t, !sameFunction(in.Exec, illegal) && !sameFunction(in.Exec, unknownSPR), "%s+%#x (%#x): %08x is not modelled", s.Name, at, s.Addr+uint64(at), word)
 	}
 }
 

@@ -228,13 +228,9 @@ func TestCodeFromOutside(t *testing.T) {
 	run(testCode)
 	run(changed)
 	w.words(changed-kernelMap, li(3, 2))
-	if got := run(changed); got != 2 {
-		t.Errorf("executed the word %d after a write from outside, want 2", got)
-	}
+	require.Equal(t, run(changed), 2, "executed the word after a write from outside")
 	run(testCode)
-	if got := run(changed); got != 2 {
-		t.Errorf("executed the word %d after a store of the CPU, want 2", got)
-	}
+	require.Equal(t, run(changed), 2, "executed the word after a store of the CPU")
 }
 
 // TestIncoherentTakesTheSameTime runs a program that changes no code: what caches know beside tags costs nothing.

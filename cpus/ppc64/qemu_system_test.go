@@ -324,9 +324,8 @@ func TestAgainstQemuSystem(t *testing.T) {
 	c.slb, c.sdr1 = [slbEntries]slbEntry{}, 0
 	c.setMSR(msrSF)
 	for range 2 { // setting the decrementer is a reason to stop
-		if e := c.Run(c.Now() + 1e7); e.Reason != cpus.Limit {
-			t.Errorf("the simulator stops at %#x for reason %d: %s", c.PC(), e.Reason, e.Detail)
-		}
+		e := c.Run(c.Now() + 1e7)
+		require.That(t, e.Reason == cpus.Limit, "the simulator stops at %#x for reason %d: %s", c.PC(), e.Reason, e.Detail)
 	}
 	own := b.w.mem.Bytes(bareLog, bareLogs)
 	compareLogs(t, b.names, log, own)

@@ -56,9 +56,8 @@ func TestHash(t *testing.T) {
 			t.Fatalf("Translate: %#x is at %#x, %v, want %#x", x.va+off, pa, ok, x.pa+off)
 		}
 		c.setMSR(c.msr &^ (msrIR | msrDR)) // in the middle of an interrupt
-		if pa, ok := c.Translate(x.va + off); !ok || pa != x.pa+off {
-			t.Fatalf("Translate in real mode: %#x is at %#x, %v, want %#x", x.va+off, pa, ok, x.pa+off)
-		}
+		pa, ok := c.Translate(x.va + off)
+		require.Need(t, ok && pa == x.pa+off, "Translate in real mode: %#x is at %#x, %v, want %#x", x.va+off, pa, ok, x.pa+off)
 		c.setMSR(c.msr | msrIR | msrDR)
 	}
 	t.Logf("%d pages, %d in secondary groups", len(all), secondary)
@@ -77,9 +76,8 @@ func TestTablesRefuse(t *testing.T) {
 		"both sizes": {big, small}, "twice": {small, small}, "segments": many,
 		"alignment": {{VA: 0x21000800, Size: 0x1000}}, "alignment of large pages": {{VA: 0x21000000, PA: 0x1000, Size: 1, Large: true}},
 	} {
-		if _, err := buildTables(m(), worldTables, maps); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		_, err := buildTables(m(), worldTables, maps)
+		require.That(t, err != nil, "%s: accepted", name)
 	}
 	if _, err := buildTables(m(), worldRAM-0x1000, []mmu.Mapping{small}); err == nil {
 		t.Error("tables outside of RAM are accepted")
@@ -230,9 +228,8 @@ func TestCountersOfTwo(t *testing.T) {
 				failed++
 			}
 		}
-		if n := w.mem.Load(binary.BigEndian, freePages+0x1000, 4); n != 1000 || failed == 0 {
-			t.Errorf("%s: counted to %d, %d stores failed", model, n, failed)
-		}
+		n := w.mem.Load(binary.BigEndian, freePages+0x1000, 4)
+		require.That(t, n == 1000 && failed != 0, "%s: counted to %d, %d stores failed", model, n, failed)
 	}
 }
 

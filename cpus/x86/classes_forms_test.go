@@ -50,9 +50,8 @@ func TestPriceForms(t *testing.T) {
 		for want, code := range forms {
 			b, err := hex.DecodeString(code)
 			require.NoError(t, err)
-			if _, op := c.Decode(append(b, make([]byte, 15)...), 0); names[op.Class] != want {
-				t.Errorf("%s has the class %s, want %s", code, names[op.Class], want)
-			}
+			_, op := c.Decode(append(b, make([]byte, 15)...), 0)
+			require.That(t, names[op.Class] == want, "%s has the class %s, want %s", code, names[op.Class], want)
 		}
 	}
 	_, c := start(t)

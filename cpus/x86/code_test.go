@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/require"
 )
 
 // TestStoresIntoCode executes the bytes that were stored, wherever they lie.
@@ -101,8 +102,7 @@ func TestLimitStops(t *testing.T) {
 	for _, code := range [][]byte{{0xeb, 0xfe}, {0xf3, 0xac}} {
 		_, c := start(t, code...)
 		c.R[rcx], c.R[rsi] = ^uint64(0), testData
-		if e := c.Run(c.Now() + 60000); e.Reason != cpus.Limit {
-			t.Errorf("% x: %+v", code, e)
-		}
+		e := c.Run(c.Now() + 60000)
+		require.That(t, e.Reason == cpus.Limit, "% x: %+v", code, e)
 	}
 }

@@ -103,9 +103,8 @@ func TestBranchBeforeSnapshot(t *testing.T) {
 	f.ForgetCode()
 	for i, x := range []*CPU{c, d, e, f} {
 		x.Run(x.Now() + 1e6)
-		if at := binary.LittleEndian.Uint64(x.Memory.Bytes(x.R[rsp]-w.data+8, 8)); at != testCode+1 {
-			t.Errorf("cpu %d: the fault is at %#x, want at the jump", i, at)
-		}
+		at := binary.LittleEndian.Uint64(x.Memory.Bytes(x.R[rsp]-w.data+8, 8))
+		require.That(t, at == testCode+1, "cpu %d: the fault is at %#x, want at the jump", i, at)
 	}
 }
 

@@ -42,9 +42,8 @@ func TestFloatingState(t *testing.T) {
 			}
 			continue
 		}
-		if tr := w.trapped(c); tr.vector != x.vector || tr.code != 0 || tr.rip != testCode {
-			t.Errorf("%s: %+v; want vector %d", x.name, tr, x.vector)
-		}
+		tr := w.trapped(c)
+		require.That(t, tr.vector == x.vector && tr.code == 0 && tr.rip == testCode, "%s: %+v; want vector %d", x.name, tr, x.vector)
 		require.That(t, strings.Contains(strings.ToLower(c.Counts.LastUnknown), "fsin") == (x.name == "fsin"), "%s: the unknown instruction is %q", x.name, c.Counts.LastUnknown)
 	}
 }
@@ -131,9 +130,8 @@ func TestPortRights(t *testing.T) {
 			w.user(c)
 			c.setFlags(x.iopl, ^uint64(0))
 			c.R[rRIP], c.R[rsp] = user, user+0x800
-			if tr := w.trapped(c); (tr.vector == vecUD) != x.ok || !x.ok && tr.vector != vecGP {
-				t.Errorf("%+v: %+v", x, tr)
-			}
+			tr := w.trapped(c)
+			require.That(t, (tr.vector == vecUD) == x.ok && (x.ok || tr.vector == vecGP), "%+v: %+v", x, tr)
 		}
 	})
 }

@@ -15,8 +15,6 @@ func TestHandlerFlags(t *testing.T) {
 		c.setFlags(flagNT|flagCF, flagNT|flagCF)
 		tr := w.trapped(c)
 		require.Need(t, tr.vector == vecUD && tr.flags&flagNT != 0, "%+v", tr)
-		if got := c.flags() & (flagTF | flagNT | flagRF | flagVM | flagCF); got != flagCF {
-			t.Errorf("flags %#x in the handler, want %#x", got, uint64(flagCF))
-		}
+		require.Equal(t, c.flags()&(flagTF|flagNT|flagRF|flagVM|flagCF), flagCF, "flags in the handler")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // mmxModRM are the operands that are compared: registers, the same one twice, and memory by rax.
@@ -65,9 +66,7 @@ func TestMMXAgainstHost(t *testing.T) {
 				from.regs[rdi] = from.regs[rax] + rng.Uint64N(16)
 			}
 			want, err := h.step(code, from)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if d := stepDifference(want, sim.step(code, from), 0); d != "" {
 				t.Errorf("% x (%v) of\n    %x:\n%s", code, in, from.x87, d)
 				return

@@ -58,9 +58,8 @@ func TestStaticProgram(t *testing.T) {
 	for _, model := range []string{cpus.Throughput, cpus.Window} {
 		p := newProcess(t, model, path, "static", "argument")
 		p.run(t)
-		if got := p.out.String(); got != string(want) || p.status != 7 {
-			t.Errorf("%s: status %d, prints\n%swant\n%s", model, p.status, got, want)
-		}
+		got := p.out.String()
+		require.That(t, got == string(want) && p.status == 7, "%s: status %d, prints\n%swant\n%s", model, p.status, got, want)
 		t.Logf("%s: %d instructions, system calls without an answer %d", model, p.c.Counters().Instructions, p.unknown)
 	}
 }

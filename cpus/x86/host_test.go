@@ -18,6 +18,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // groups are the parts of the comparison; each becomes one program.
@@ -151,18 +152,12 @@ func runNatively(t *testing.T, h *host, text []byte, of []*form, vs []*vector) [
 		table = append(table, v.bytes(of[i].at)...)
 	}
 	path := filepath.Join(t.TempDir(), "vectors")
-	if err := os.WriteFile(path, program(h, text, table, len(vs)), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, program(h, text, table, len(vs)), 0o700))
 	ctx, cancel := context.WithTimeout(t.Context(), hostPatience)
 	defer cancel()
 	out, err := osexec.CommandContext(ctx, path).Output()
-	if err != nil {
-		t.Fatalf("the program of vectors failed on the host: %v", err)
-	}
-	if len(out) != len(vs)*outcomeBytes {
-		t.Fatalf("%d bytes of results for %d vectors of %d", len(out), len(vs), outcomeBytes)
-	}
+	require.Need(t, err == nil, "the program of vectors failed on the host: %v", err)
+	require.Need(t, len(out) == len(vs)*outcomeBytes, "%d bytes of results for %d vectors of %d", len(out), len(vs), outcomeBytes)
 	return out
 }
 

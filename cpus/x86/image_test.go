@@ -38,9 +38,8 @@ func checkImage(t *testing.T, path string) {
 			continue
 		}
 		code := make([]byte, s.Size)
-		if _, err := sec.ReadAt(code, int64(s.Value-sec.Addr)); err != nil {
-			t.Fatalf("%s: %v", s.Name, err)
-		}
+		_, err := sec.ReadAt(code, int64(s.Value-sec.Addr))
+		require.Need(t, err == nil, "%s: %v", s.Name, err)
 		funcs++
 		insns += checkFunction(t, f.Machine == elf.EM_X86_64, s.Name, s.Value, code)
 	}

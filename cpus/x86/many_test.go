@@ -75,9 +75,8 @@ func TestReset(t *testing.T) {
 			c.Reset()
 			fresh := isa.New(0, w.cfg, w.bus).(*CPU)
 			fresh.Reset()
-			if diff := differences(c, fresh); diff != "" {
-				t.Fatalf("seed %d: %s", seed, diff)
-			}
+			diff := differences(c, fresh)
+			require.Need(t, diff == "", "seed %d: %s", seed, diff)
 			require.That(t, c.Now() >= before, "time ran back from %d to %d", before, c.Now())
 		}
 	})

@@ -100,9 +100,8 @@ func TestModeRules(t *testing.T) {
 		w, c := start(t, x.code...)
 		c.R[rax], c.R[rdx] = x.rax, x.rdx
 		cr0, cr3, cr4, efer := c.cr0, c.cr3, c.cr4, c.msr.efer
-		if tr := w.trapped(c); tr.vector != vecGP || tr.code != 0 || c.cr0 != cr0 || c.cr3 != cr3 || c.cr4 != cr4 || c.msr.efer != efer {
-			t.Errorf("%s: %+v; want #GP(0) and no change", x.name, tr)
-		}
+		tr := w.trapped(c)
+		require.That(t, tr.vector == vecGP && tr.code == 0 && c.cr0 == cr0 && c.cr3 == cr3 && c.cr4 == cr4 && c.msr.efer == efer, "%s: %+v; want #GP(0) and no change", x.name, tr)
 	}
 }
 
@@ -152,9 +151,8 @@ func TestSecondPageOfAStore(t *testing.T) {
 		w, c := start(t, code...)
 		w.mapPage(va&^0xfff, 0x400000|ptePresent|pteWrite)
 		c.R[rax] = va
-		if tr := w.trapped(c); tr.vector != vecPF || c.cr2 != va+4 {
-			t.Errorf("% x: %+v with cr2 %#x; want %#x", code, tr, c.cr2, uint64(va+4))
-		}
+		tr := w.trapped(c)
+		require.That(t, tr.vector == vecPF && c.cr2 == va+4, "% x: %+v with cr2 %#x; want %#x", code, tr, c.cr2, uint64(va+4))
 	}
 }
 
@@ -175,9 +173,8 @@ func TestAlignmentCheck(t *testing.T) {
 			w.user(c)
 			c.setFlags(x.ac, ^uint64(0))
 			c.R[rRIP], c.R[rsp], c.R[rax] = user, user+0x1800, user+0x1000+x.at
-			if tr := w.trapped(c); tr.vector != x.vector || tr.code != 0 {
-				t.Errorf("%+v: %+v", x, tr)
-			}
+			tr := w.trapped(c)
+			require.That(t, tr.vector == x.vector && tr.code == 0, "%+v: %+v", x, tr)
 		}
 	})
 }
@@ -191,9 +188,8 @@ func TestBranchToNowhere(t *testing.T) {
 		c.R[rsp] -= 64
 		w.store(c.SP()-testStack+testStack, 1<<47)
 		sp := c.SP()
-		if tr := w.trapped(c); tr.vector != vecGP || tr.code != 0 || tr.rip != testCode || tr.sp != sp {
-			t.Errorf("% x: %+v, rsp was %#x", code, tr, sp)
-		}
+		tr := w.trapped(c)
+		require.That(t, tr.vector == vecGP && tr.code == 0 && tr.rip == testCode && tr.sp == sp, "% x: %+v, rsp was %#x", code, tr, sp)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // TestRepeatedInOneGo has repeated stores and copies do several elements in one go, and one by one because the pages are
@@ -62,8 +63,7 @@ func TestElementsAtOnce(t *testing.T) {
 		} else if n > 0 && w.load(testData+x.at+8*(n-1)) != x.n<<8|0x55 {
 			t.Errorf("the last of %d at %#x is %#x", n, x.at, w.load(testData+x.at+8*(n-1)))
 		}
-		if n := engine.CopyElements[uint64](&c.Core, testData+x.at, testData+x.at, x.n, clRepElement); n != x.want {
-			t.Errorf("%d of %d elements are copied at %#x, want %d", n, x.n, x.at, x.want)
-		}
+		n := engine.CopyElements[uint64](&c.Core, testData+x.at, testData+x.at, x.n, clRepElement)
+		require.That(t, n == x.want, "%d of %d elements are copied at %#x, want %d", n, x.n, x.at, x.want)
 	}
 }

@@ -79,9 +79,8 @@ func TestWalkRights(t *testing.T) {
 				t.Errorf("%s: %#x %+v: fault %+v", x.name, c.va, c.acc, f)
 			}
 		}
-		if _, _, f := x.format.walk(m, root, 0x1000, access{write: true}); f != nil {
-			t.Errorf("%s: a supervisor may write a read-only page while write protection is off", x.name)
-		}
+		_, _, f := x.format.walk(m, root, 0x1000, access{write: true})
+		require.That(t, f == nil, "%s: a supervisor may write a read-only page while write protection is off", x.name)
 	}
 }
 
@@ -151,13 +150,11 @@ func TestWalkSetsBits(t *testing.T) {
 		at, n := lastEntry(m, &x.format), x.format.entry
 		m.Store(binary.LittleEndian, at, n, m.Load(binary.LittleEndian, at, n)&^(pteAccessed|pteDirty))
 		x.format.walk(m, root, 0x1000, access{})
-		if e := m.Load(binary.LittleEndian, at, n); e&pteAccessed == 0 || e&pteDirty != 0 {
-			t.Errorf("%s: after a read the entry is %#x", x.name, e)
-		}
+		e := m.Load(binary.LittleEndian, at, n)
+		require.That(t, e&pteAccessed != 0 && e&pteDirty == 0, "%s: after a read the entry is %#x", x.name, e)
 		x.format.walk(m, root, 0x1000, access{write: true})
-		if e := m.Load(binary.LittleEndian, at, n); e&pteDirty == 0 {
-			t.Errorf("%s: after a write the entry is %#x", x.name, e)
-		}
+		e = m.Load(binary.LittleEndian, at, n)
+		require.That(t, e&pteDirty != 0, "%s: after a write the entry is %#x", x.name, e)
 	}
 }
 

@@ -69,9 +69,8 @@ func TestSysenter(t *testing.T) {
 			w.user(c)
 			c.R[rRIP] = user
 		}
-		if tr := w.trapped(c); tr.vector != vecGP || tr.code != 0 {
-			t.Errorf("% x at level %d: %+v; want #GP", x.code, x.level, tr)
-		}
+		tr := w.trapped(c)
+		require.That(t, tr.vector == vecGP && tr.code == 0, "% x at level %d: %+v; want #GP", x.code, x.level, tr)
 	}
 }
 

@@ -317,9 +317,8 @@ func returnFaults(t *testing.T, isa *cpus.ISA) {
 		}
 		w.frame(c, x.rip, x.cs, flagOne, w.at(testStack), x.ss)
 		sp := c.SP()
-		if tr := w.trapped(c); tr.vector != x.vector || tr.code != x.code || tr.rip != w.code(testCode) || tr.sp != sp {
-			t.Errorf("%s: %+v; want vector %d, code %#x at the iretq", x.name, tr, x.vector, x.code)
-		}
+		tr := w.trapped(c)
+		require.That(t, tr.vector == x.vector && tr.code == x.code && tr.rip == w.code(testCode) && tr.sp == sp, "%s: %+v; want vector %d, code %#x at the iretq", x.name, tr, x.vector, x.code)
 	}
 }
 
@@ -332,9 +331,8 @@ func TestWriteProtect(t *testing.T) {
 			w.mapPage(va, 0x400000|ptePresent)
 			c.R[rax], c.R[rbx] = c.cr0&^cr0WP|wp, va
 			halt(t, c)
-			if got := w.mem.Load(binary.LittleEndian, 0x400000, 4); (got == 7) != (wp == 0) {
-				t.Errorf("with WP %#x the read-only page holds %d", wp, got)
-			}
+			got := w.mem.Load(binary.LittleEndian, 0x400000, 4)
+			require.That(t, (got == 7) == (wp == 0), "with WP %#x the read-only page holds %d", wp, got)
 		}
 	})
 }

@@ -119,9 +119,7 @@ func TestRefusals(t *testing.T) {
 			types = []byte("damaged")
 		}
 		p, err := attaching.Attach(with(c.kernel), c.a, types)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, %v, want %q", p, err, want)
-		}
+		require.Error(t, err, want, "got %v", p)
 	}
 }
 
@@ -143,16 +141,13 @@ func TestAttributes(t *testing.T) {
 		f := with(fake{})
 		p, err := attaching.Attach(f, c.a, nil)
 		require.NoError(t, err)
-		if len(p.Programs) != 1 || p.Programs[0].Code[0] != [2]uint64{0xffffffffc0000100, 0xffffffffc0000140} || f.loads != 1 {
-			t.Errorf("%s: %+v behind %d loads", c.a.Way, p, f.loads)
-		}
+		require.That(t, len(p.Programs) == 1 && p.Programs[0].Code[0] == [2]uint64{0xffffffffc0000100, 0xffffffffc0000140} && f.loads == 1, "%s: %+v behind %d loads", c.a.Way, p, f.loads)
 		le := binary.LittleEndian
 		if got := le.Uint32(f.probe); got != c.kind || le.Uint64(f.probe[8:]) != c.config || le.Uint64(f.probe[64:]) != c.third {
 			t.Errorf("%s: kind %d, %#x, %#x", c.a.Way, got, le.Uint64(f.probe[8:]), le.Uint64(f.probe[64:]))
 		}
-		if at := le.Uint64(f.probe[56:]); (at != 0) != (c.second != 0) {
-			t.Errorf("%s: a text at %#x, want %q", c.a.Way, at, c.text)
-		}
+		at := le.Uint64(f.probe[56:])
+		require.That(t, (at != 0) == (c.second != 0), "%s: a text at %#x, want %q", c.a.Way, at, c.text)
 	}
 }
 
@@ -162,9 +157,8 @@ func TestCounters(t *testing.T) {
 		f := with(fake{})
 		p, err := attaching.Attach(f, attaching.Attachment{Way: attaching.Kprobe, Program: program, Target: "f", Hits: 100_000}, nil)
 		require.NoError(t, err)
-		if _, got, ok := p.Counter(); got != unit || ok != (unit > 0) {
-			t.Errorf("%s: a hit adds %d, want %d", program, got, unit)
-		}
+		_, got, ok := p.Counter()
+		require.That(t, got == unit && ok == (unit > 0), "%s: a hit adds %d, want %d", program, got, unit)
 	}
 }
 
@@ -174,9 +168,7 @@ func TestAttaches(t *testing.T) {
 		{perfEventOpen, 0}: true, {317, 1}: true, {bpf, linkCreate}: true, {bpf, rawTracepointOpen}: true,
 		{bpf, mapCreate}: false, {bpf, progLoad}: false, {bpf, objGetInfo}: false, {mmap, 0}: false,
 	} {
-		if got := attaching.Attaches(call[0], call[1]); got != want {
-			t.Errorf("call %d attaches: %v", call, got)
-		}
+		require.Equal(t, attaching.Attaches(call[0], call[1]), want, "call %d attaches", call)
 	}
 }
 
@@ -188,11 +180,7 @@ func TestLacks(t *testing.T) {
 		if w == attaching.KprobeMulti || w == attaching.KretprobeMulti {
 			want = "CONFIG_FPROBE"
 		}
-		if got := attaching.Lacks(w, none); got != want {
-			t.Errorf("%s lacks %q, want %q", w, got, want)
-		}
+		require.Equal(t, attaching.Lacks(w, none), want, "%s lacks", w)
 	}
-	if got := attaching.Lacks(attaching.KprobeMulti, func(f string) bool { return f == "register_fprobe_ips" }); got != "" {
-		t.Errorf("with it lacks %q", got)
-	}
+	require.Equal(t, attaching.Lacks(attaching.KprobeMulti, func(f string) bool { return f == "register_fprobe_ips" }), "", "a function that there is lacks")
 }

@@ -93,9 +93,8 @@ func TestPoints(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			if probed := name != "none"; probed != (r.Hits == 30) || probed != (len(r.Probes) == 1) {
-				t.Errorf("%s: %d hits of %+v", name, r.Hits, r.Probes)
-			}
+			probed := name != "none"
+			require.That(t, probed == (r.Hits == 30) && probed == (len(r.Probes) == 1), "%s: %d hits of %+v", name, r.Hits, r.Probes)
 			require.That(t, len(c.order.Events) == len(r.List) && (len(r.List) != 1 || r.List[0].Ftrace == c.ftrace && r.List[0].Optimized == c.optimized), "%s: %+v", name, r.List)
 			require.That(t, r.Debug == 20*c.debug && r.Breakpoints == 20*c.breakpoints, "%s: %d breakpoints and %d debug exceptions", name, r.Breakpoints, r.Debug)
 			require.That(t, len(r.Planted) == len(c.order.UserEvents), "%s: breakpoints in the program at %#x", name, r.Planted)

@@ -46,9 +46,8 @@ func TestDecode(t *testing.T) {
 	large := answer(0, "")
 	large[7] = 0xff
 	for _, b := range [][]byte{nil, good[:12], large} {
-		if _, err := decode(b, asked); err == nil {
-			t.Errorf("%d bytes of answers are taken for three", len(b))
-		}
+		_, err := decode(b, asked)
+		require.That(t, err != nil, "%d bytes of answers are taken for three", len(b))
 	}
 }
 
@@ -95,9 +94,8 @@ func TestCounts(t *testing.T) {
 		require.Got(c.p.read([]byte(c.said)))(t, c.want, "%q", c.said)
 	}
 	for _, said := range []string{"", "a 1 2\n", "b x\n", "b\n"} {
-		if got, err := (&probe{name: "b", line: true}).read([]byte(said)); err == nil {
-			t.Errorf("%q: %+v", said, got)
-		}
+		got, err := (&probe{name: "b", line: true}).read([]byte(said))
+		require.That(t, err != nil, "%q: %+v", said, got)
 	}
 }
 
@@ -111,14 +109,12 @@ func TestProgram(t *testing.T) {
 			t.Errorf("%d bits: %q, %v, %#x", bits, line, err, p.file.Data[at-p.text-1]) // push is 50 to 57
 		}
 		for _, bad := range []string{"p /init:nothing", "p /init:user_function+x"} {
-			if line, err := p.inFile(bad); err == nil {
-				t.Errorf("%q became %q", bad, line)
-			}
+			line, err := p.inFile(bad)
+			require.That(t, err != nil, "%q became %q", bad, line)
 		}
 		for i, m := range markers {
-			if s := p.symbols[m]; p.marker(s.Value) != m || p.spans()[i][0] != s.Value || p.file.Data[s.Value-p.text] != 0xc3 {
-				t.Errorf("%d bits: %s is no return at %#x", bits, m, s.Value)
-			}
+			s := p.symbols[m]
+			require.That(t, p.marker(s.Value) == m && p.spans()[i][0] == s.Value && p.file.Data[s.Value-p.text] == 0xc3, "%d bits: %s is no return at %#x", bits, m, s.Value)
 		}
 	}
 }
@@ -171,9 +167,8 @@ func TestPlace(t *testing.T) {
 			"watched_word": "has no instructions there", "user_function+0x10000": "has no instructions there",
 			fmt.Sprintf("low+%#x", p.text): "has no instructions there",
 		} {
-			if at, err := l.Place(place); err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("%d bits: %s is %+v, %v; want %q", bits, place, at, err, says)
-			}
+			at, err := l.Place(place)
+			require.That(t, err != nil && strings.Contains(err.Error(), says), "%d bits: %s is %+v, %v; want %q", bits, place, at, err, says)
 		}
 	}
 }

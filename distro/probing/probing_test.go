@@ -209,9 +209,8 @@ func TestRulesByVersion(t *testing.T) {
 		{"6.1.0", "__indirect_thunk_end", "returned", 0, ""},
 	} {
 		k := release(t, x.release, x.without)
-		if v := k.At(require.Must(k.Resolve(x.place))(t)); v.Errno != int(x.errno) || v.Kept != x.kept || v.Probe && v.Optimized != (x.kept == "") {
-			t.Errorf("%+v: %+v", x, v)
-		}
+		v := k.At(require.Must(k.Resolve(x.place))(t))
+		require.That(t, v.Errno == int(x.errno) && v.Kept == x.kept && (!v.Probe || v.Optimized == (x.kept == "")), "%+v: %+v", x, v)
 	}
 	for version, known := range map[string]bool{"5.17.0": false, "5.18.0-rc1": true, "6.12.117+deb12-amd64": true, "6.13.1": false, "7.0": false, "": false} {
 		if k := release(t, version, ""); (k.Doubt() == "") != known {
@@ -284,14 +283,12 @@ func TestAnswers(t *testing.T) {
 	}
 	for errno, traced := range map[int]bool{22: false, 95: true} { // the error of a place where no event can be
 		refused := Verdict{Errno: 95, traced: traced}
-		if other := (Answer{Errno: 117 - errno}); !(Answer{Errno: errno}).Agrees(refused) || other.Agrees(refused) == traced {
-			t.Errorf("error %d or %v for %+v", errno, other, refused)
-		}
+		other := (Answer{Errno: 117 - errno})
+		require.That(t, (Answer{Errno: errno}).Agrees(refused) && other.Agrees(refused) != traced, "error %d or %v for %+v", errno, other, refused)
 	}
 	for _, cut := range []string{"ask: done", "ask: place 0xffffffff81000020 0"} {
-		if _, err := Answers(strings.Replace(console, cut, "", 1), sites); err == nil {
-			t.Errorf("a console without %q is taken for complete", cut)
-		}
+		_, err := Answers(strings.Replace(console, cut, "", 1), sites)
+		require.That(t, err != nil, "a console without %q is taken for complete", cut)
 	}
 	require.Error(t, require.Err(Answers("ask: failed to mount tracefs: error 19\r\n"+console, sites)), "to mount tracefs: error 19", "a program that failed")
 	if string(Orders(sites[:2])) != "0xffffffff81000000\n0xffffffff81000020\n" {

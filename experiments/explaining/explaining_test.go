@@ -98,9 +98,8 @@ func TestCosts(t *testing.T) {
 		var modes []string
 		for _, v := range verdicts {
 			modes = append(modes, v.Mode().String())
-			if said := strings.Join(v.Sentences(), "; "); strings.Contains(said, "the first hit is "+v.First) != (v.First != v.Kind) {
-				t.Errorf("%s, first %s, then %s: %s", x.image, v.First, v.Kind, said)
-			}
+			said := strings.Join(v.Sentences(), "; ")
+			require.That(t, strings.Contains(said, "the first hit is "+v.First) == (v.First != v.Kind), "%s, first %s, then %s: %s", x.image, v.First, v.Kind, said)
 			c := v.Cost
 			if c == nil {
 				t.Errorf("%s: nothing was measured at %s", x.image, v.Place)

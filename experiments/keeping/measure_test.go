@@ -51,9 +51,8 @@ func TestMeasureKeeps(t *testing.T) {
 	other, err := New(dir, "other program", false)
 	require.NoError(t, err)
 	for range 2 {
-		if _, err := other.Measure(func(*schema.Point) (*kinds.Measurement, error) { return nil, errNot })(pt); !errors.Is(err, errNot) {
-			t.Errorf("a measurement that fails: %v", err)
-		}
+		_, err := other.Measure(func(*schema.Point) (*kinds.Measurement, error) { return nil, errNot })(pt)
+		require.That(t, errors.Is(err, errNot), "a measurement that fails: %v", err)
 	}
 }
 
@@ -67,9 +66,8 @@ func TestMeasureWithoutRoom(t *testing.T) {
 	s := &Store{dir: dir + "/" + Folder + "/program"}
 	require.NoError(t, s.read(s.dir))
 	for i := range 2 {
-		if m, err := s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return &kinds.Measurement{}, nil })(&plan.Points[i]); err != nil || m == nil {
-			t.Errorf("%v, %v", m, err)
-		}
+		m, err := s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return &kinds.Measurement{}, nil })(&plan.Points[i])
+		require.That(t, err == nil && m != nil, "%v, %v", m, err)
 	}
 	if n, err := s.Reused(); n != 0 || err == nil || !strings.Contains(err.Error(), "a measurement was not kept: ") {
 		t.Errorf("%d reused, %v", n, err)

@@ -26,8 +26,7 @@ func TestOrdersDiffer(t *testing.T) {
 func TestWall(t *testing.T) {
 	f := Forecast{Points: 4, Longest: 3 * time.Second, Processor: 12 * time.Second}
 	for workers, want := range map[int]time.Duration{0: 12, 1: 12, 2: 6, 3: 4, 4: 3, 9: 3} {
-		if got := f.Wall(workers); got != want*time.Second {
-			t.Errorf("%d workers: %v, want %d s", workers, got, want)
-		}
+		got := f.Wall(workers)
+		require.That(t, got == want*time.Second, "%d workers: %v, want %d s", workers, got, want)
 	}
 }

@@ -35,9 +35,8 @@ func TestPart(t *testing.T) {
 				seen[p]++
 				cost += max(1, pieces[p].Cost)
 			}
-			if most := total/int64(n) + 16e9; cost > most || n <= 40 && cost < total/int64(n)-16e9 {
-				t.Errorf("shard %d of %d costs %d of %d", i, n, cost, total)
-			}
+			most := total/int64(n) + 16e9
+			require.That(t, cost <= most && (n > 40 || cost >= total/int64(n)-16e9), "shard %d of %d costs %d of %d", i, n, cost, total)
 			other := Shard{i, n}.Part(turned)
 			for j := range other {
 				other[j] = len(pieces) - 1 - other[j]
@@ -68,22 +67,19 @@ func TestCombinations(t *testing.T) {
 	slices.Sort(all)
 	require.That(t, len(slices.Compact(all)) == len(texts), "all shards have %d", len(all))
 	for _, s := range []Shard{{}, {1, 4}} {
-		if mine := s.Combinations(texts); mine != nil {
-			t.Errorf("shard %v of a smaller sweep: %v", s, mine)
-		}
+		mine := s.Combinations(texts)
+		require.That(t, mine == nil, "shard %v of a smaller sweep: %v", s, mine)
 	}
 }
 
 func TestParseShard(t *testing.T) {
 	for _, text := range []string{"1/1", "3/40", "40/40"} {
-		if got := require.Must(ParseShard(text))(t).String(); got != text {
-			t.Errorf("%s is %s", text, got)
-		}
+		got := require.Must(ParseShard(text))(t).String()
+		require.That(t, got == text, "%s is %s", text, got)
 	}
 	for _, text := range []string{"", "0/3", "4/3", "1", "1/", "-1/3", "1/2/3", "a/b", "99999999/99999999", "123456789/999999999"} {
-		if s, err := ParseShard(text); err == nil {
-			t.Errorf("%q is %v", text, s)
-		}
+		s, err := ParseShard(text)
+		require.That(t, err != nil, "%q is %v", text, s)
 	}
 }
 

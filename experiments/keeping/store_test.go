@@ -162,9 +162,8 @@ func TestTidy(t *testing.T) {
 		}
 	}
 	for _, file := range gone {
-		if _, err := os.Stat(file); err == nil {
-			t.Errorf("%s is still there", file)
-		}
+		_, err := os.Stat(file)
+		require.That(t, err != nil, "%s is still there", file)
 	}
 }
 

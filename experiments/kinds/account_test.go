@@ -7,6 +7,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/machines"
 )
 
@@ -20,9 +21,8 @@ func TestBudget(t *testing.T) {
 	} {
 		p := &schema.Point{Budget: c.micros, Machine: &machines.Machine{}}
 		p.Machine.CPU.Hz = c.hz
-		if got := budget(p); got != c.want {
-			t.Errorf("%d us at %d Hz are %d ticks, want %d", c.micros, c.hz, got, c.want)
-		}
+		got := budget(p)
+		require.That(t, got == c.want, "%d us at %d Hz are %d ticks, want %d", c.micros, c.hz, got, c.want)
 	}
 }
 

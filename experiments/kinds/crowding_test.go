@@ -91,9 +91,8 @@ func TestCrowdOfEveryEra(t *testing.T) {
 			require.Need(t, err == nil, "%s: %v", experiment, err)
 			cost = append(cost, m.Probed.Instructions-m.Base.Instructions)
 		}
-		if more := cost[1] - cost[0]; more < 10*20*3 || more > 10*20*8 {
-			t.Errorf("%s: 20 probes in the bucket cost %d instructions in 10 hits", experiment, more)
-		}
+		more := cost[1] - cost[0]
+		require.That(t, more >= 10*20*3 && more <= 10*20*8, "%s: 20 probes in the bucket cost %d instructions in 10 hits", experiment, more)
 	}
 }
 

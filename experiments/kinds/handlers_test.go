@@ -51,9 +51,8 @@ func TestHandlersCost(t *testing.T) {
 func TestPostHandlerForbids(t *testing.T) {
 	exptest.Alone(t)
 	for point, asked := range map[string]string{"b-post": "boosted", "o-post": "optimized"} {
-		if _, notes := handlerCost(t, point); !strings.Contains(notes, "asked for "+asked+", reached stepped") {
-			t.Errorf("%s: notes %q", point, notes)
-		}
+		_, notes := handlerCost(t, point)
+		require.That(t, strings.Contains(notes, "asked for "+asked+", reached stepped"), "%s: notes %q", point, notes)
 	}
 	if _, notes := handlerCost(t, "k-post"); notes != "" {
 		t.Errorf("k-post: notes %q", notes)

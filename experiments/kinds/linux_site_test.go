@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/distro/measuring"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
 
@@ -53,9 +54,8 @@ func TestSiteVerify(t *testing.T) {
 		p := &schema.Point{Workload: schema.Workload{Hits: 10, Warmup: 5}}
 		p.Probe = schema.Probe{Mode: c.mode, Linux: &schema.LinuxProbe{What: c.what}}
 		err := c.site.verify(p, &stretch{Region: &measuring.Region{}}, &stretch{Region: &c.region}, Counts{Calls: 5, Hits: 10})
-		if got := errorText(err); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		got := errorText(err)
+		require.That(t, (c.want == "") == (got == "") && strings.Contains(got, c.want), "%s: %q, want %q", name, got, c.want)
 	}
 	var none *site
 	if err := none.verify(&schema.Point{}, nil, nil, Counts{}); err != nil {

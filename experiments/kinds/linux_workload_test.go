@@ -56,9 +56,7 @@ func workload(t *testing.T, name string, events map[string]float64) *schema.Plan
 			values[r.Metric] = r.Value.Float()
 		}
 		if o.Point.Name == "none" {
-			if values[kinds.MetricRegion] < 100_000 || len(o.Measurement.Profile) == 0 {
-				t.Errorf("the program alone: %v", values)
-			}
+			require.That(t, !(values[kinds.MetricRegion] < 100_000) && len(o.Measurement.Profile) != 0, "the program alone: %v", values)
 			continue
 		}
 		for _, phase := range kinds.LinuxPhases() {
@@ -68,9 +66,7 @@ func workload(t *testing.T, name string, events map[string]float64) *schema.Plan
 		if want == 0 {
 			want = 21
 		}
-		if values["events"] != want || values["events_lost"] != 0 || values["overhead_percent"] <= 0 || cycles < 100 || sum < cycles-5 || sum > cycles+5 {
-			t.Errorf("%s: phases of %v; %v", o.Point.Name, sum, values)
-		}
+		require.That(t, values["events"] == want && values["events_lost"] == 0 && !(values["overhead_percent"] <= 0) && !(cycles < 100) && !(sum < cycles-5) && !(sum > cycles+5), "%s: phases of %v; %v", o.Point.Name, sum, values)
 	}
 	return p
 }

@@ -123,9 +123,8 @@ func TestModulesHandlers(t *testing.T) {
 		m, _ := measureModule(t, kernel, handlerIn(kernel), "handler")
 		hits := m.Hits + 1 + 64 // the first hit and the warm-up
 		hits += min(64, m.Hits) // the calls of the profile
-		if want := fmt.Sprintf("%d hits, %d posts, 0 returns\n", hits, hits); !strings.HasSuffix(m.Console, want) {
-			t.Errorf("%s: console %q, want %q at its end", kernel, m.Console, want)
-		}
+		want := fmt.Sprintf("%d hits, %d posts, 0 returns\n", hits, hits)
+		require.That(t, strings.HasSuffix(m.Console, want), "%s: console %q, want %q at its end", kernel, m.Console, want)
 	}
 }
 
@@ -172,9 +171,8 @@ func TestTrial(t *testing.T) {
 		require.Need(t, err == nil, "%s: %v", kernel, err)
 		rows := tried.Rows
 		require.Need(t, len(rows) == 3 && rows[0].Function == "work_checksum" && len(rows[0].Probes) == 2 && rows[0].Over > 0 && rows[0].First > 0, "%s: %+v", kernel, rows)
-		if c := rows[0].Counts; c != (kinds.Counts{Calls: 20, Hits: 20}) || rows[0].Calls != 20 {
-			t.Errorf("%s: counted are %+v", kernel, c)
-		}
+		c := rows[0].Counts
+		require.That(t, c == (kinds.Counts{Calls: 20, Hits: 20}) && rows[0].Calls == 20, "%s: counted are %+v", kernel, c)
 		if rows[1].Calls != 1 || rows[1].Result != 85 || rows[2].Why == "" {
 			t.Errorf("%s: %+v", kernel, rows[1:])
 		}

@@ -61,9 +61,8 @@ func TestTrialOfFunctionWithoutProbe(t *testing.T) {
 		calls[r.Function] = r
 	}
 	for _, name := range []string{"work_frame", "my_probe:tell"} {
-		if r := calls[name]; r.First <= 0 || r.Over != 0 || r.Why != "" || r.Whole != strings.Contains(name, ":") {
-			t.Errorf("%s, which no probe is in: %+v", name, r)
-		}
+		r := calls[name]
+		require.That(t, r.First > 0 && r.Over == 0 && r.Why == "" && r.Whole == strings.Contains(name, ":"), "%s, which no probe is in: %+v", name, r)
 	}
 	if r := calls["work_checksum"]; r.Over <= 0 || r.Over > 20*r.First {
 		t.Errorf("20 hits: %+v", r)

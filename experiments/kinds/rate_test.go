@@ -7,6 +7,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 	"kprobesim/results"
 )
 
@@ -42,8 +43,6 @@ func TestEventsWantRoom(t *testing.T) {
 		"kernel.preempt=full":        "has no text for a crowd of probes: use a kernel without preemption",
 	} {
 		_, err := kinds.Measure(exptest.SmallPoint(t, schema.KindEventRate, "f", set))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, not %q", set, err, want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), want), "%s: %v, not %q", set, err, want)
 	}
 }

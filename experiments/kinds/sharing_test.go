@@ -33,9 +33,8 @@ func TestTraceOfAJprobe(t *testing.T) {
 		t.Run(strings.Join(append(c.sets, c.name, c.point), " "), func(t *testing.T) {
 			text := traceOf(t, c.name, c.sets, c.point)
 			for name, want := range map[string]int{"#BP": c.breakpoints, "#DB": 1} {
-				if n := strings.Count(text, name); n != want {
-					t.Errorf("%d %s, want %d", n, name, want)
-				}
+				n := strings.Count(text, name)
+				require.That(t, n == want, "%d %s, want %d", n, name, want)
 			}
 			inOrder(t, text, append(entry, rest...))
 			if c.point == "jr" {

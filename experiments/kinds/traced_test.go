@@ -58,9 +58,8 @@ func holdLooks(t *testing.T, all []looked) {
 	for _, c := range all {
 		trace := shownHit(t, exptest.PointOf(t, c.name, c.point, append(c.sets, "workload.hits=20")...), 2)
 		inOrder(t, trace, entered(c.stations))
-		if n := strings.Count(trace, "_empty+0x0 "); n != c.handlers {
-			t.Errorf("%s, %s: %d calls of a handler in the trace, want %d", c.name, c.point, n, c.handlers)
-		}
+		n := strings.Count(trace, "_empty+0x0 ")
+		require.That(t, n == c.handlers, "%s, %s: %d calls of a handler in the trace, want %d", c.name, c.point, n, c.handlers)
 	}
 }
 

@@ -30,9 +30,8 @@ func TestWatchpointsMeasured(t *testing.T) {
 		point       string
 		least, most float64 // instructions of a call more
 	}{{"beside", 0, 0}, {"w", 100, 400}, {"rw", 100, 400}, {"x", 100, 400}} {
-		if got := value(x.point+"/kernel.cpus=1", results.MetricInstructions); got < x.least || got > x.most {
-			t.Errorf("%s: %v instructions a call more; want %v to %v", x.point, got, x.least, x.most)
-		}
+		got := value(x.point+"/kernel.cpus=1", results.MetricInstructions)
+		require.That(t, !(got < x.least) && !(got > x.most), "%s: %v instructions a call more; want %v to %v", x.point, got, x.least, x.most)
 	}
 	one, four := value("w/kernel.cpus=1", kinds.MetricWatch), value("w/kernel.cpus=4", kinds.MetricWatch)
 	require.That(t, !(four <= one), "registering takes %v us on one CPU and %v us on four", one, four)

@@ -58,9 +58,8 @@ func TestInspectShowsFiles(t *testing.T) {
 		kinds.Measured: "[OPTIMIZED]\n", "a time": "[OPTIMIZED]\n",
 	} {
 		var b bytes.Buffer
-		if err := kinds.Inspect(pt, moment, 20_000, &b); err != nil {
-			t.Fatalf("%s: %v", moment, err)
-		}
+		err := kinds.Inspect(pt, moment, 20_000, &b)
+		require.Need(t, err == nil, "%s: %v", moment, err)
 		require.That(t, strings.Contains(b.String(), want) && strings.Contains(b.String(), "kprobes-optimization\n  1\n"), "%s: want %q in\n%s", moment, want, b.String())
 	}
 }

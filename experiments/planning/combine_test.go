@@ -38,8 +38,7 @@ func TestSweepOverMachines(t *testing.T) {
 			require.That(t, pt.Machine.ISA == pt.Target.Name && pt.Kernel.Memory == 64<<20, "%s: machine %s, kernel %s", pt.Name, pt.Machine.ISA, pt.Target.Name)
 		}
 		require.That(t, slices.Equal(isas, c.isas) && len(plan.Notes) == c.notes, "%s: %v, notes %q", c.sweep, isas, plan.Notes)
-		if a := plan.Axes[0]; a.Key != "kernel.memory" || a.Unit != "B" || a.Cells["64 MiB"] != "67108864" {
-			t.Errorf("axis %+v", a)
-		}
+		a := plan.Axes[0]
+		require.That(t, a.Key == "kernel.memory" && a.Unit == "B" && a.Cells["64 MiB"] == "67108864", "axis %+v", a)
 	}
 }

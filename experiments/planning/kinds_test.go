@@ -42,9 +42,8 @@ func TestPreemptibleImage(t *testing.T) {
 	} {
 		p, err := planning.NewLoader().Plan(schema.KindScaling, []string{c.set})
 		require.NoError(t, err)
-		if k := p.Points[0].Kernel; p.Points[0].Image.Name != c.image || k.Preempt != c.want {
-			t.Errorf("%s: image %s, preemption %s", c.set, p.Points[0].Image.Name, k.Preempt)
-		}
+		k := p.Points[0].Kernel
+		require.That(t, p.Points[0].Image.Name == c.image && k.Preempt == c.want, "%s: image %s, preemption %s", c.set, p.Points[0].Image.Name, k.Preempt)
 	}
 	_, err := planning.NewLoader().Plan(schema.KindScaling, []string{"kernel.image=x86_64-2010-preempt", "kernel.preempt=none"})
 	require.Error(t, err, "is built with preemption full, not none", "an image with preemption where none is wanted")

@@ -39,9 +39,8 @@ func TestLinuxKernel(t *testing.T) {
 		}
 		require.Equal(t, filepath.Base(p.Points[0].Image.Name), want, "%s: kernel", experiment)
 		require.Equal(t, p.Points[0].Kernel.Era, linuxtest.Release, "%s: the kernel is of", experiment)
-		if l := p.Points[0].Linux; l.CPUs != 1 || l.Memory != 192<<20 || l.Date != 1_700_000_000 || l.Command != distro.Command(1) {
-			t.Errorf("%s: without settings the kernel gets %d CPUs, %d bytes, date %d and %q", experiment, l.CPUs, l.Memory, l.Date, l.Command)
-		}
+		l := p.Points[0].Linux
+		require.That(t, l.CPUs == 1 && l.Memory == 192<<20 && l.Date == 1_700_000_000 && l.Command == distro.Command(1), "%s: without settings the kernel gets %d CPUs, %d bytes, date %d and %q", experiment, l.CPUs, l.Memory, l.Date, l.Command)
 		found := false
 		for _, in := range p.Inputs {
 			found = found || in.Kind == "kernel" && in.Name == want && in.Hash == p.Points[0].Image.Hash
@@ -53,9 +52,8 @@ func TestLinuxKernel(t *testing.T) {
 		"cpus=0": false, "cpus=32": true, "cpus=33": false, "memory='64 MiB'": true, "memory='67108863'": false, "memory='3 GiB'": true,
 		"memory='3073 MiB'": false, "date=0": true, "date=-1": false, "date=4294967296": true, "date=4294967297": false,
 	} {
-		if _, err := planning.NewLoader().Plan("linux-probes", []string{"linux." + set}); (err == nil) != fits {
-			t.Errorf("linux.%s: %v", set, err)
-		}
+		_, err := planning.NewLoader().Plan("linux-probes", []string{"linux." + set})
+		require.That(t, (err == nil) == fits, "linux.%s: %v", set, err)
 	}
 	p, err := planning.NewLoader().Plan("linux-probes", []string{"linux.kernel=" + filepath.Join(dir, "vmlinuz-6.1.0-9")})
 	if err != nil || filepath.Base(p.Points[0].Image.Name) != "vmlinuz-6.1.0-9" {

@@ -63,9 +63,8 @@ func TestLinuxModuleBesideTheExperiment(t *testing.T) {
 		p, err := planning.NewLoader().Plan(file, nil)
 		require.Need(t, err == nil, "%s: %v", name, err)
 		hashes[name] = p.Points[0].Linux.ModuleHash
-		if want := map[string]string{"beside": "beside", "whole": "elsewhere"}[name]; string(p.Points[0].Linux.ModuleFile) != want {
-			t.Errorf("%s: the module %q, want %q", name, p.Points[0].Linux.ModuleFile, want)
-		}
+		want := map[string]string{"beside": "beside", "whole": "elsewhere"}[name]
+		require.That(t, string(p.Points[0].Linux.ModuleFile) == want, "%s: the module %q, want %q", name, p.Points[0].Linux.ModuleFile, want)
 		require.Equal(t, p.Keys["module mine.ko"], hashes[name], "%s: keys have", name)
 	}
 	require.That(t, hashes["beside"] != hashes["whole"], "two modules have one hash")

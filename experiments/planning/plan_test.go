@@ -253,9 +253,8 @@ func TestReplicateAlone(t *testing.T) {
 				t.Errorf("%v: %s is replicate %d, a further one: %t, under layout %v", sets, pt.Name, pt.Replicate, pt.Further, pt.Layout())
 			}
 		}
-		if want := []string{"k", "b"}; !slices.Equal(names, want) {
-			t.Errorf("%v: points %v, want %v", sets, names, want)
-		}
+		want := []string{"k", "b"}
+		require.That(t, slices.Equal(names, want), "%v: points %v, want %v", sets, names, want)
 	}
 }
 

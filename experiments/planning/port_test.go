@@ -77,9 +77,8 @@ func TestModesOfAnotherISA(t *testing.T) {
 	plan, err := planning.NewLoader().Plan("irq-off", []string{"isa=arm", "machine=tc2-cortex-a15"})
 	require.NoError(t, err)
 	for _, pt := range plan.Points {
-		if want := strings.HasSuffix(pt.Label, "o"); (pt.Probe.Mode == kprobes.Optimized) != want || !want && pt.Probe.Mode != kprobes.Emulated {
-			t.Errorf("%s: mode %s", pt.Label, pt.Probe.Mode)
-		}
+		want := strings.HasSuffix(pt.Label, "o")
+		require.That(t, (pt.Probe.Mode == kprobes.Optimized) == want && (want || pt.Probe.Mode == kprobes.Emulated), "%s: mode %s", pt.Label, pt.Probe.Mode)
 	}
 	if m := plan.Moved; m.Was != "step or boosted" || m.Is != "emulated" || len(m.Points) != 5 {
 		t.Errorf("moved %+v", m)

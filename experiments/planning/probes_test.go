@@ -42,9 +42,8 @@ func TestHandlersOfAPoint(t *testing.T) {
 		"k": {Kind: kprobes.Kprobe, Handler: "handler_count", Post: "post_empty", Fault: "fault_count", Disabled: true},
 		"r": {Kind: kprobes.Kretprobe, Handler: "ret_empty", Entry: "entry_argument", DataSize: 8},
 	} {
-		if pt, err := p.Point(point); err != nil || pt.Probe.Registration != want {
-			t.Errorf("%s: %+v, %v, want %+v", point, pt.Probe.Registration, err, want)
-		}
+		pt, err := p.Point(point)
+		require.That(t, err == nil && pt.Probe.Registration == want, "%s: %+v, %v, want %+v", point, pt.Probe.Registration, err, want)
 	}
 }
 
@@ -106,8 +105,7 @@ func TestOffsetOfPoint(t *testing.T) {
 		{schema.KindEventRate, "points.rf.offset=5", "points.rf: a kretprobe sits at offset 0, not 5"},
 		{schema.KindUnregister, "points.k.offset=5", "kind unregister-batch chooses the places of its probes itself"},
 	} {
-		if _, err := planning.NewLoader().Plan(c.experiment, []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, not %q", c.set, err, c.want)
-		}
+		_, err := planning.NewLoader().Plan(c.experiment, []string{c.set})
+		require.That(t, err != nil && strings.Contains(err.Error(), c.want), "%s: %v, not %q", c.set, err, c.want)
 	}
 }

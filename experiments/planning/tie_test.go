@@ -19,9 +19,7 @@ func TestTiedEvent(t *testing.T) {
 	require.NoError(t, err)
 	m := p.Points[0].Machine
 	require.That(t, m.CPU.Events["mispredict"] == 120*60, "the tied event costs %d ticks, want those of the other, %d", m.CPU.Events["mispredict"], 120*60)
-	if n := len(m.FittedParams()); n != 1 {
-		t.Errorf("%d fitted parameters, want 1", n)
-	}
+	require.Equal(t, len(m.FittedParams()), 1, "fitted parameters")
 	if !slices.ContainsFunc(m.Params, func(p machines.Param) bool {
 		return p.Path == "event.mispredict.same_as" && p.Value == "trap" && p.Source == "book: 7"
 	}) {

@@ -116,9 +116,8 @@ func TestDifferenceOfAFailedPoint(t *testing.T) {
 		for rec := range r.Set.All() {
 			require.That(t, rec.Experiment != failed || !strings.Contains(rec.Metric, "_more_than_"), "%s failed, and there is %s", bad, rec)
 		}
-		if rows := r.Tables()[1].Rows; len(rows) != 1 || rows[0][1] != left {
-			t.Errorf("%s failed: differences %q, want that of the other experiment", bad, rows)
-		}
+		rows := r.Tables()[1].Rows
+		require.That(t, len(rows) == 1 && rows[0][1] == left, "%s failed: differences %q, want that of the other experiment", bad, rows)
 	}
 }
 

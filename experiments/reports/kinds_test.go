@@ -60,9 +60,8 @@ func TestFiguresOfKinds(t *testing.T) {
 		}
 		for _, figure := range planning.FiguresOf(name) {
 			files := map[string][]byte{}
-			if err := reports.Draw(files, s, []string{figure}, reports.Look{}); err != nil || len(files) != 4 {
-				t.Errorf("%s, %s: %d files, %v", name, figure, len(files), err)
-			}
+			err := reports.Draw(files, s, []string{figure}, reports.Look{})
+			require.That(t, err == nil && len(files) == 4, "%s, %s: %d files, %v", name, figure, len(files), err)
 		}
 	}
 }

@@ -88,9 +88,8 @@ func TestProfileSaysWhatItLacks(t *testing.T) {
 	want := fmt.Sprintf("the first %d points; %d more are left out", running.MostProfiles, left)
 	require.That(t, left > 0 && len(whole.Comments) == 1 && whole.Comments[0] == want && len(whole.Sample) == running.MostProfiles, "%d samples, comments %q, want %q", len(whole.Sample), whole.Comments, want)
 	for i, s := range whole.Sample {
-		if name := p.Points[i].Name; s.Label["probe"][0] != name {
-			t.Errorf("sample %d is of %v, want %s", i, s.Label, name)
-		}
+		name := p.Points[i].Name
+		require.That(t, s.Label["probe"][0] == name, "sample %d is of %v, want %s", i, s.Label, name)
 	}
 }
 

@@ -96,9 +96,8 @@ func TestUnexplained(t *testing.T) {
 		{"2", all[2:3], []string{"no error of a prediction exceeds the rounding and the repeats of its published figure"}},
 		{"", all[:1], nil},
 	} {
-		if got := judged(t, tt.repeats, tt.records...).unexplained(); !slices.Equal(got, tt.want) {
-			t.Errorf("repeats %q, %d records: %q, want %q", tt.repeats, len(tt.records), got, tt.want)
-		}
+		got := judged(t, tt.repeats, tt.records...).unexplained()
+		require.That(t, slices.Equal(got, tt.want), "repeats %q, %d records: %q, want %q", tt.repeats, len(tt.records), got, tt.want)
 	}
 }
 

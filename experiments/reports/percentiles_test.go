@@ -23,9 +23,8 @@ func TestPercentilesOfCalls(t *testing.T) {
 			for want*1000 < n*share {
 				want++
 			}
-			if got := w.out[k]; got.Metric != results.CallMetric(share) || got.Value.Float() != float64(want) || got.Unit != "cycles" {
-				t.Errorf("%d of 1000 of %d calls: %s, want call %d", share, n, got, want)
-			}
+			got := w.out[k]
+			require.That(t, got.Metric == results.CallMetric(share) && got.Value.Float() == float64(want) && got.Unit == "cycles", "%d of 1000 of %d calls: %s, want call %d", share, n, got, want)
 		}
 	}
 	w := &recorder{}

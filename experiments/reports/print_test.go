@@ -35,9 +35,8 @@ func TestFiguresInAColumn(t *testing.T) {
 					t.Errorf("%s of %s has text of %s points, %v", name, experiment, m[1], err)
 				}
 			}
-			if n := len(files[name+".pdf"]); len(texts) < 5 || n == 0 {
-				t.Errorf("%s of %s: %d texts, a PDF of %d bytes", name, experiment, len(texts), n)
-			}
+			n := len(files[name+".pdf"])
+			require.That(t, len(texts) >= 5 && n != 0, "%s of %s: %d texts, a PDF of %d bytes", name, experiment, len(texts), n)
 		}
 	}
 }

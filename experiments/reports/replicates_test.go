@@ -67,9 +67,8 @@ func TestCollectionOfReplicates(t *testing.T) {
 		published, _ := r.Means.Get(p, results.MetricPublished)
 		wrong, _ := r.Means.Get(p, results.MetricError)
 		want, err := results.ErrorPercent(micros.Value, published.Value)
-		if d := wrong.Value.Sub(want).Abs(); err != nil || d.Float() > 0.0001 {
-			t.Errorf("%s: error %s %%, that of the mean is %s %%", p.Probe, wrong.Value, want)
-		}
+		d := wrong.Value.Sub(want).Abs()
+		require.That(t, err == nil && !(d.Float() > 0.0001), "%s: error %s %%, that of the mean is %s %%", p.Probe, wrong.Value, want)
 	}
 	if text := tables[0].Text(); !strings.Contains(text, "mean of 3 replicates") || !strings.Contains(text, "interval") {
 		t.Errorf("table:\n%s", text)

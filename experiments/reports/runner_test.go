@@ -81,9 +81,8 @@ func TestFailingPointLeavesOthers(t *testing.T) {
 		if err := r.Err(); err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
-		if n := len(r.Set.Points()); n != 1 {
-			t.Errorf("%s: %d points have records, want 1", c.name, n)
-		}
+		n := len(r.Set.Points())
+		require.That(t, n == 1, "%s: %d points have records, want 1", c.name, n)
 		f, err := r.Files()
 		require.That(t, err == nil && strings.Contains(string(f["manifest.json"]), `"failed"`), "%s: the manifest does not name the failure (%v)", c.name, err)
 	}

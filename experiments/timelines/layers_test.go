@@ -7,6 +7,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
 
 // TestLayersNest: an interrupt in a system call, a hit in the interrupt, and the way back. A layer that is
@@ -33,8 +34,7 @@ func TestLayersNest(t *testing.T) {
 	} {
 		step.PC, step.Start = 0x1000, clock.Ticks(i)
 		w.Step(&step.Step)
-		if open := w.t.Open(c.id) - 1; !slices.Equal(c.open, step.want) || open != len(step.want) {
-			t.Errorf("step %d: layers %v, %d slices beside the task's, want %v", i, c.open, open, step.want)
-		}
+		open := w.t.Open(c.id) - 1
+		require.That(t, slices.Equal(c.open, step.want) && open == len(step.want), "step %d: layers %v, %d slices beside the task's, want %v", i, c.open, open, step.want)
 	}
 }

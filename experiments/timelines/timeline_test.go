@@ -130,9 +130,8 @@ func TestTimelineOfOneCPU(t *testing.T) {
 		per   int
 	}{{"k", 1}, {"b", 1}, {"o", 1}, {"rb", 2}} {
 		trace := timelineOf(t, exptest.E5410, c.point, "workload.hits=3", "workload.warmup=2")
-		if again := timelineOf(t, exptest.E5410, c.point, "workload.hits=3", "workload.warmup=2"); !bytes.Equal(trace, again) {
-			t.Errorf("%s: another run gives another timeline", c.point)
-		}
+		again := timelineOf(t, exptest.E5410, c.point, "workload.hits=3", "workload.warmup=2")
+		require.That(t, bytes.Equal(trace, again), "%s: another run gives another timeline", c.point)
 		hits, at := 0, uint64(0)
 		for _, e := range decodeTimeline(t, trace) {
 			require.That(t, e.nanos >= at, "%s: an event at %d ns follows one at %d", c.point, e.nanos, at)
@@ -143,9 +142,8 @@ func TestTimelineOfOneCPU(t *testing.T) {
 			}
 		}
 		const calls = 1 + 2 + 3 // the first, the warm-up, the measured ones
-		if want := calls * c.per; hits != want {
-			t.Errorf("%s: %d hits are in the timeline, want %d", c.point, hits, want)
-		}
+		want := calls * c.per
+		require.That(t, hits == want, "%s: %d hits are in the timeline, want %d", c.point, hits, want)
 	}
 }
 
@@ -171,9 +169,8 @@ func TestTimelineOfOptimization(t *testing.T) {
 	} {
 		sets := []string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=busy", "kernel.patching=" + c.patching}
 		events := decodeTimeline(t, timelineOf(t, schema.KindLatency, "o", sets...))
-		if got := protocolSteps(events); !slices.Equal(got, c.want) {
-			t.Errorf("%s: the steps are\n%q\nwant\n%q", c.patching, got, c.want)
-		}
+		got := protocolSteps(events)
+		require.That(t, slices.Equal(got, c.want), "%s: the steps are\n%q\nwant\n%q", c.patching, got, c.want)
 		checkGrace(t, c.patching, events)
 		checkTracks(t, c.patching, events)
 		checkSyncs(t, events, c.steps)
@@ -200,9 +197,8 @@ func TestTimelineOfUserMode(t *testing.T) {
 			}
 			switch {
 			case e.kind == onUser:
-				if want := fmt.Sprintf("user/%d", e.track); e.name != want {
-					t.Errorf("a user task on cpu %d is called %s", e.track, e.name)
-				}
+				want := fmt.Sprintf("user/%d", e.track)
+				require.That(t, e.name == want, "a user task on cpu %d is called %s", e.track, e.name)
 				user[e.track] = true
 			case e.name == "system call":
 				require.That(t, len(stack) == 1 && stack[0].kind == onUser, "cpu %d: a system call in %+v", e.track, stack)
@@ -345,9 +341,8 @@ func TestTimelineOfWatchpoints(t *testing.T) {
 		}
 		const calls = 1 + 2 + 3 + 8 // the last ones hold the point to what it says
 		require.That(t, hits == calls, "%s: %d hits are in the timeline, want %d", name, hits, calls)
-		if want := []string{"registered", "unregistered", "registered", "unregistered", "registered"}; !slices.Equal(marks, want) {
-			t.Errorf("%s: marks %v, want %v", name, marks, want)
-		}
+		want := []string{"registered", "unregistered", "registered", "unregistered", "registered"}
+		require.That(t, slices.Equal(marks, want), "%s: marks %v, want %v", name, marks, want)
 	}
 }
 
@@ -368,8 +363,7 @@ func TestTimelineOfUserProbes(t *testing.T) {
 			}
 		}
 		const warm, cold = 3 + 6, 3 + 6 // n calls and twice as many
-		if want := (warm + cold) * exceptions; hits != want {
-			t.Errorf("%s: %d slices of hits are in the timeline, want %d", name, hits, want)
-		}
+		want := (warm + cold) * exceptions
+		require.That(t, hits == want, "%s: %d slices of hits are in the timeline, want %d", name, hits, want)
 	}
 }

@@ -60,9 +60,8 @@ func TestPageInABrowser(t *testing.T) {
 				}
 			}
 		}
-		if red, _, _, _ := corner.RGBA(); red>>8 != c.paper || inked < 5000 {
-			t.Errorf("%s: the paper is %#x, want %#x, and %d pixels differ from it", c.name, red>>8, c.paper, inked)
-		}
+		red, _, _, _ := corner.RGBA()
+		require.That(t, red>>8 == c.paper && inked >= 5000, "%s: the paper is %#x, want %#x, and %d pixels differ from it", c.name, red>>8, c.paper, inked)
 	}
 }
 

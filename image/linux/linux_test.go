@@ -157,9 +157,8 @@ func TestKallsyms(t *testing.T) {
 			inside &= 1<<32 - 1
 		}
 		require.Equal(t, k.Image.SymbolText(inside), "sym100+0x5", "%+v: a byte of sym100", s)
-		if x, ok := k.Table("exceptions"); !ok || x.Size != 24 || x.Entry != 12 {
-			t.Errorf("%+v: table of exceptions %+v", s, x)
-		}
+		x, ok := k.Table("exceptions")
+		require.That(t, ok && x.Size == 24 && x.Entry == 12, "%+v: table of exceptions %+v", s, x)
 	}
 }
 
@@ -238,9 +237,8 @@ func TestDistribution(t *testing.T) {
 		require.NoError(t, err)
 		k, err := Read(file, b)
 		require.NoError(t, err)
-		if n := len(k.Image.Symbols); n < 40_000 {
-			t.Errorf("%s: %d symbols", file, n)
-		}
+		n := len(k.Image.Symbols)
+		require.That(t, n >= 40_000, "%s: %d symbols", file, n)
 		_, data := k.Image.Symbol("__start_rodata") // kernels without CONFIG_KALLSYMS_ALL name functions alone
 		for name, section := range map[string]string{
 			"_text": ".text", "__start_rodata": ".rodata", "__start___ex_table": "__ex_table", "_sinittext": ".init.text",

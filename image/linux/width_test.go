@@ -4,6 +4,8 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestWidth tells files of kernels by their first bytes.
@@ -37,8 +39,7 @@ func TestWidth(t *testing.T) {
 		{"one without it", image("HdrS", 0x20f, 0x7e), 32},
 		{"an old one, whose byte means something else", image("HdrS", 0x20b, 1), 32},
 	} {
-		if got := Width(x.head); got != x.want {
-			t.Errorf("%s: %d bits, want %d", x.name, got, x.want)
-		}
+		got := Width(x.head)
+		require.That(t, got == x.want, "%s: %d bits, want %d", x.name, got, x.want)
 	}
 }

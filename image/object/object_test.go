@@ -98,15 +98,13 @@ func TestLayout(t *testing.T) {
 			require.That(t, in == s.Exec, "%s: section %s at %#x, code is from %#x to %#x", i.name, s.Name, s.Addr, m.Text.Start, m.Text.End)
 		}
 		init, ok := m.Symbol("init_module")
-		if f := m.Pointer(init.Addr); !ok || f.Entry < m.InitText.Start || f.Entry >= m.InitText.End {
-			t.Errorf("%s: init_module is at %#x, the init code at %#x", i.name, f.Entry, m.InitText.Start)
-		}
+		f := m.Pointer(init.Addr)
+		require.That(t, ok && f.Entry >= m.InitText.Start && f.Entry < m.InitText.End, "%s: init_module is at %#x, the init code at %#x", i.name, f.Entry, m.InitText.Start)
 		if v, ok := m.o.Value("license"); !ok || v != "GPL" {
 			t.Errorf("%s: license %q", i.name, v)
 		}
-		if got := []string{"kernel_call", "kernel_data"}; len(m.Used) < len(got) {
-			t.Errorf("%s: it uses %v, want %v", i.name, m.Used, got)
-		}
+		got := []string{"kernel_call", "kernel_data"}
+		require.That(t, len(m.Used) >= len(got), "%s: it uses %v, want %v", i.name, m.Used, got)
 	}
 }
 
@@ -151,9 +149,8 @@ func TestDamagedRelocations(t *testing.T) {
 				}
 			}
 		}
-		if got := fmt.Sprintf("%.6x", sum.Sum(nil)); got != want {
-			t.Errorf("%s: the outcomes have the sum %s, and had %s: write it where the change is wanted", i.name, got, want)
-		}
+		got := fmt.Sprintf("%.6x", sum.Sum(nil))
+		require.That(t, got == want, "%s: the outcomes have the sum %s, and had %s: write it where the change is wanted", i.name, got, want)
 	}
 }
 
@@ -278,9 +275,8 @@ func TestStubs(t *testing.T) {
 		require.That(t, data == m.Base+at+stubData, "%s: the stub loads from %#x, its descriptor is at %#x", i.name, data, m.Base+at+stubData)
 		entry, toc := binary.BigEndian.Uint64(code[stubData:]), binary.BigEndian.Uint64(code[stubData+8:])
 		require.That(t, entry == i.outside && toc == i.toc, "%s: the stub leads to %#x with table %#x, want %#x and %#x", i.name, entry, toc, i.outside, i.toc)
-		if calls := bytes.Count(m.Bytes, binary.BigEndian.AppendUint32(nil, restore)); calls < 2 {
-			t.Errorf("%s: %d calls load their table again behind a stub, want 2 at least", i.name, calls)
-		}
+		calls := bytes.Count(m.Bytes, binary.BigEndian.AppendUint32(nil, restore))
+		require.That(t, calls >= 2, "%s: %d calls load their table again behind a stub, want 2 at least", i.name, calls)
 	}
 }
 

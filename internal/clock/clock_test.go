@@ -31,9 +31,8 @@ func TestCyclesRoundDown(t *testing.T) {
 		in   Ticks
 		want int64
 	}{{0, 0}, {59, 0}, {60, 1}, {119, 1}, {-1, -1}, {-60, -1}, {-61, -2}} {
-		if got := c.in.Cycles(); got != c.want {
-			t.Errorf("%d ticks are %d cycles, want %d", c.in, got, c.want)
-		}
+		got := c.in.Cycles()
+		require.That(t, got == c.want, "%d ticks are %d cycles, want %d", c.in, got, c.want)
 	}
 	if FromCycles(3) != 180 {
 		t.Errorf("3 cycles are %d ticks", FromCycles(3))

@@ -18,9 +18,8 @@ func TestStreams(t *testing.T) {
 		for part := range 2 {
 			v := key.Sequence(part).Uint64()
 			name := k.name
-			if before, twice := seen[v]; twice {
-				t.Errorf("%d/%d/%s part %d begins as %s does", k.seed, k.replicate, name, part, before)
-			}
+			before, twice := seen[v]
+			require.That(t, !twice, "%d/%d/%s part %d begins as %s does", k.seed, k.replicate, name, part, before)
 			seen[v] = name
 		}
 	}

@@ -16,9 +16,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{elf.ELFMAG, "file is truncated (headers point behind its 4 bytes): copy it again"},
 		{elf.ELFMAG + strings.Repeat("\xff", 60), "damaged ELF headers"},
 	} {
-		if _, err := advice.Open([]byte(c.b)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%q: %v; want %q", c.b, err, c.want)
-		}
+		_, err := advice.Open([]byte(c.b))
+		require.That(t, err != nil && strings.HasPrefix(err.Error(), c.want), "%q: %v; want %q", c.b, err, c.want)
 	}
 	err := advice.Guard(func() error { panic("index out of range") })
 	require.That(t, err != nil && err.Error() == "damaged file (index out of range): copy it again", "a panic became %v", err)

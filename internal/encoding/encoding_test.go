@@ -3,6 +3,8 @@ package encoding
 import (
 	"encoding/binary"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func TestBits(t *testing.T) {
@@ -15,9 +17,8 @@ func TestBits(t *testing.T) {
 		{"10x1", 0b1101, 0b1001, 4},
 		{"1111 dddd 0000 ssss 0110 nnnn 1xx1 mmmm", 0xf0f0f090, 0xf0006090, 32},
 	} {
-		if mask, value, n := Bits(tt.drawn); mask != tt.mask || value != tt.value || n != tt.n {
-			t.Errorf("%q: %#x, %#x, %d bits; want %#x, %#x, %d", tt.drawn, mask, value, n, tt.mask, tt.value, tt.n)
-		}
+		mask, value, n := Bits(tt.drawn)
+		require.That(t, mask == tt.mask && value == tt.value && n == tt.n, "%q: %#x, %#x, %d bits; want %#x, %#x, %d", tt.drawn, mask, value, n, tt.mask, tt.value, tt.n)
 	}
 }
 

@@ -25,9 +25,8 @@ func regions(t *testing.T) (all []region) {
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		var r region
-		if _, err := fmt.Sscanf(line, "%x-%x %s", &r.from, &r.to, &r.rights); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
+		_, err := fmt.Sscanf(line, "%x-%x %s", &r.from, &r.to, &r.rights)
+		require.Need(t, err == nil, "%s: %v", line, err)
 		all = append(all, r)
 	}
 	return all
@@ -43,9 +42,8 @@ func TestRoomTakes(t *testing.T) {
 	room(t)
 	before := open()
 	for size, want := range map[int]int{1: 4096, 4096: 4096, 4097: 8192} {
-		if r := NewRoom(size); len(r.write) != want || len(r.execute) != want {
-			t.Errorf("a room of %d bytes has %d to write and %d to execute, want %d", size, len(r.write), len(r.execute), want)
-		}
+		r := NewRoom(size)
+		require.That(t, len(r.write) == want && len(r.execute) == want, "a room of %d bytes has %d to write and %d to execute, want %d", size, len(r.write), len(r.execute), want)
 	}
 	if after := open(); after != before {
 		t.Errorf("%d files are open, and were %d", after, before)
@@ -68,9 +66,8 @@ func TestNoPageIsWrittenAndExecuted(t *testing.T) {
 		for i < len(all)-2 && all[i].from != at {
 			i++
 		}
-		if x := all[i]; x.from != at || x.to != at+uintptr(len(c.bytes)) || x.rights != c.rights {
-			t.Errorf("%#x: pages from %#x to %#x are %s, want %s", at, x.from, x.to, x.rights, c.rights)
-		}
+		x := all[i]
+		require.That(t, x.from == at && x.to == at+uintptr(len(c.bytes)) && x.rights == c.rights, "%#x: pages from %#x to %#x are %s, want %s", at, x.from, x.to, x.rights, c.rights)
 		for _, x := range []region{all[i-1], all[i+1]} {
 			require.That(t, x.to-x.from >= guard && x.rights == "---p" && (x.to == at || x.from == at+uintptr(len(c.bytes))), "beside %#x: pages from %#x to %#x are %s", at, x.from, x.to, x.rights)
 		}

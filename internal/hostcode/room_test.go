@@ -60,9 +60,8 @@ func TestCall(t *testing.T) {
 			left, sum uint64
 			result    *int
 		}{1000, 0, result}
-		if got := Call(enter, r.Address(place), unsafe.Pointer(&x)); x.left != 0 || x.sum != 3000 || got != uint64(uintptr(unsafe.Pointer(result))) {
-			t.Fatalf("left %d, sum %d", x.left, x.sum)
-		}
+		got := Call(enter, r.Address(place), unsafe.Pointer(&x))
+		require.Need(t, x.left == 0 && x.sum == 3000 && got == uint64(uintptr(unsafe.Pointer(result))), "left %d, sum %d", x.left, x.sum)
 	}
 	<-done
 }
@@ -96,9 +95,8 @@ func TestRewrittenCode(t *testing.T) {
 		a.Const(Main, i)
 		a.Ret()
 		code := r.Address(r.Keep(a.Len()))
-		if got := Call(code, 0, nil); got != i {
-			t.Fatalf("code that returns %d returned %d", i, got)
-		}
+		got := Call(code, 0, nil)
+		require.Need(t, got == i, "code that returns %d returned %d", i, got)
 	}
 }
 

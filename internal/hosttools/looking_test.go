@@ -45,9 +45,8 @@ func TestPackaged(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "vmlinuz-1"), nil, 0o600))
 	t.Setenv(Linux, dir)
 	if !testing.Short() {
-		if got := Kernels(t, "vmlinuz*", "reading it"); len(got) != 1 {
-			t.Errorf("%q", got)
-		}
+		got := Kernels(t, "vmlinuz*", "reading it")
+		require.That(t, len(got) == 1, "%q", got)
 	}
 	if name, ok := Packaged("vmlinuz-1"); !ok || name != filepath.Join(dir, "vmlinuz-1") {
 		t.Errorf("%q, %v", name, ok)

@@ -217,9 +217,8 @@ func TestTesters(t *testing.T) {
 		tr.all[p.ImportPath] = p
 	}
 	for few, want := range map[bool][]string{false: {"a", "a/b", "c"}, true: {"a", "a/b"}} {
-		if got := tr.testers(tr.all["m/a"], few); !slices.Equal(got, want) {
-			t.Errorf("few is %v: %q, want %q", few, got, want)
-		}
+		got := tr.testers(tr.all["m/a"], few)
+		require.That(t, slices.Equal(got, want), "few is %v: %q, want %q", few, got, want)
 	}
 	if got := tr.testers(tr.all["m/d"], false); len(got) != 0 {
 		t.Errorf("of a package that nobody tests: %q", got)

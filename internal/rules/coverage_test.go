@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // coverage is the list of what the documents describe.
@@ -40,13 +42,9 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("row %d is %q, want | %d | behaviour | documents | state | proof or reason |", n, line, n)
 			continue
 		}
-		if problem := coverageProblem(m[3], m[4], m[5], tests); problem != "" {
-			t.Errorf("row %d: %s", n, problem)
-		}
+		require.Equal(t, coverageProblem(m[3], m[4], m[5], tests), "", "row %d", n)
 	}
-	if n < 100 {
-		t.Errorf("%d rows", n)
-	}
+	require.That(t, n >= 100, "%d rows", n)
 }
 
 // coverageProblem says what is wrong with a row.
@@ -88,9 +86,7 @@ func TestCoverageNoticesMistakes(t *testing.T) {
 		{"09", "no", ""},
 		{"09", "perhaps", "`kprobes.TestA`"},
 	} {
-		if coverageProblem(row[0], row[1], row[2], tests) == "" {
-			t.Errorf("%q is no mistake", row)
-		}
+		require.That(t, coverageProblem(row[0], row[1], row[2], tests) != "", "%q is no mistake", row)
 	}
 	if p := coverageProblem("09 now", "yes", "`kprobes.TestA`", tests); p != "" {
 		t.Error(p)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // quoted finds what a document sets in backticks on one line.
@@ -19,9 +21,7 @@ var pathLike = regexp.MustCompile(`^\.?[A-Za-z0-9_*-][A-Za-z0-9_.*/-]*$`)
 func TestDocumentsNameWhatExists(t *testing.T) {
 	for _, doc := range documents(t) {
 		for _, m := range quoted.FindAllStringSubmatch(read(t, doc), -1) {
-			if isPath(m[1]) && !exists(filepath.Join(root(t), m[1])) {
-				t.Errorf("%s names `%s`, which does not exist", doc, m[1])
-			}
+			require.That(t, !isPath(m[1]) || exists(filepath.Join(root(t), m[1])), "%s names `%s`, which does not exist", doc, m[1])
 		}
 	}
 }
@@ -33,9 +33,7 @@ var linked = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 func TestDocumentsLinkWhatExists(t *testing.T) {
 	for _, doc := range documents(t) {
 		for _, m := range linked.FindAllStringSubmatch(read(t, doc), -1) {
-			if !exists(filepath.Join(root(t), filepath.Dir(doc), m[1])) {
-				t.Errorf("%s links %s, which does not exist", doc, m[1])
-			}
+			require.That(t, exists(filepath.Join(root(t), filepath.Dir(doc), m[1])), "%s links %s, which does not exist", doc, m[1])
 		}
 	}
 }
@@ -51,9 +49,7 @@ func TestDocumentsNameTests(t *testing.T) {
 	}
 	for _, doc := range documents(t) {
 		for _, want := range found(`\b((?:Test|Fuzz|Example)[A-Z]\w+)`, read(t, doc)) {
-			if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, want) }) {
-				t.Errorf("%s names %s, which no test begins with", doc, want)
-			}
+			require.That(t, slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, want) }), "%s names %s, which no test begins with", doc, want)
 		}
 	}
 }
@@ -79,8 +75,6 @@ func exists(pattern string) bool {
 // TestPackagesShowHowTheyAreUsed wants an example in the packages that other programs would begin with.
 func TestPackagesShowHowTheyAreUsed(t *testing.T) {
 	for _, dir := range []string{"results", "experiments", "kprobes", "sim"} {
-		if !strings.Contains(read(t, dir+"/example_test.go"), "\nfunc Example() {") {
-			t.Errorf("%s has no example", dir)
-		}
+		require.That(t, strings.Contains(read(t, dir+"/example_test.go"), "\nfunc Example() {"), "%s has no example", dir)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // rooms says which rooms of this module each room may import, besides itself
@@ -176,9 +178,7 @@ func below(from, to string) bool {
 // TestResultsKnowNothingOfTheSimulator keeps results usable without it.
 func TestResultsKnowNothingOfTheSimulator(t *testing.T) {
 	for _, s := range sources(t) {
-		if house(s.dir()) == "results" && slices.Contains(s.imports(), module+"/internal/clock") {
-			t.Errorf("%s: results must not know the simulator's clock", s.name)
-		}
+		require.That(t, house(s.dir()) != "results" || !slices.Contains(s.imports(), module+"/internal/clock"), "%s: results must not know the simulator's clock", s.name)
 	}
 }
 
@@ -199,9 +199,7 @@ func TestLibrariesStayWhereTheyAreUsed(t *testing.T) {
 				continue // standard library or this module
 			}
 			judge := s.test() && isJudge(p)
-			if !judge && !slices.Contains(libraryRooms(p), from) {
-				t.Errorf("%s: imports %s, which the table of libraries does not allow in %s", s.name, p, from)
-			}
+			require.That(t, judge || slices.Contains(libraryRooms(p), from), "%s: imports %s, which the table of libraries does not allow in %s", s.name, p, from)
 		}
 	}
 }
@@ -223,9 +221,7 @@ func TestSimulationIsSteady(t *testing.T) {
 			continue
 		}
 		for _, p := range s.imports() {
-			if slices.Contains(unsteady, p) {
-				t.Errorf("%s: imports %s: a simulation must not see the host", s.name, p)
-			}
+			require.That(t, !slices.Contains(unsteady, p), "%s: imports %s: a simulation must not see the host", s.name, p)
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			if g, ok := n.(*ast.GoStmt); ok {

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // read returns a file of the repository.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 
@@ -61,19 +61,13 @@ func TestKeysAreListed(t *testing.T) {
 	}
 	listed := found("`([a-z_0-9]+)`", tables.String())
 	known := found(readKey, code)
-	if len(known) < 20 {
-		t.Fatalf("the code reads only %q: has it changed its way of asking for keys?", known)
-	}
+	require.Need(t, len(known) >= 20, "the code reads only %q: has it changed its way of asking for keys?", known)
 	for _, key := range known {
-		if !slices.Contains(listed, key) {
-			t.Errorf("%s does not list the key %s", keys, key)
-		}
+		require.That(t, slices.Contains(listed, key), "%s does not list the key %s", keys, key)
 	}
 	words := found(`"([a-z_0-9]+)"`, code) // values that may be written are quoted there too
 	for _, key := range listed {
-		if !slices.Contains(words, key) {
-			t.Errorf("%s lists %s, which nothing reads", keys, key)
-		}
+		require.That(t, slices.Contains(words, key), "%s lists %s, which nothing reads", keys, key)
 	}
 }
 
@@ -96,9 +90,7 @@ func spans(text string) string {
 // with what there is.
 func TestDocumentsNameCommands(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root(t), "cmd", "kprobesim", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var code strings.Builder
 	for _, f := range files {
 		code.WriteString(read(t, "cmd/kprobesim/"+filepath.Base(f)))
@@ -108,14 +100,10 @@ func TestDocumentsNameCommands(t *testing.T) {
 	for _, doc := range documents(t) {
 		text := spans(read(t, doc))
 		for _, c := range found(`(?m)(?:^|/)kprobesim ([a-z]+)`, text) {
-			if !slices.Contains(commands, c) {
-				t.Errorf("%s names the command %q; there are %q", doc, c, commands)
-			}
+			require.That(t, slices.Contains(commands, c), "%s names the command %q; there are %q", doc, c, commands)
 		}
 		for _, m := range found(`(?m)^make ([a-z-]+)`, text) {
-			if !slices.Contains(targets, m) {
-				t.Errorf("%s names the target %q of make; there are %q", doc, m, targets)
-			}
+			require.That(t, slices.Contains(targets, m), "%s names the target %q of make; there are %q", doc, m, targets)
 		}
 	}
 	rows := strings.Join(found("(?m)^\\| (`kprobesim [^|]*)\\|", read(t, "README.md")), "\n")

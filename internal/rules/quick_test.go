@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
 )
 
 // script runs a script of .ci in a folder, and returns what it printed.
@@ -31,23 +32,16 @@ func TestQuickFindsImporters(t *testing.T) {
 		"test/x_test.go": "package test\n\nimport _ \"m/near\"\n", "far/far.go": "package far\n\nimport _ \"m/by\"\n",
 	} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "all"}} {
 		c := exec.Command("git", args...)
 		c.Dir = dir
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("git %q: %v\n%s", args, err, out)
-		}
+		out, err := c.CombinedOutput()
+		require.Need(t, err == nil, "git %q: %v\n%s", args, err, out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "near/testdata/deep/x"), []byte("2"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "near/testdata/deep/x"), []byte("2"), 0o644))
 	out, err := script(t, dir, "quick", "-n")
 	if got, want := strings.Fields(out), []string{"m/near", "m/by", "m/test"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
@@ -59,12 +53,9 @@ func TestHookHoldsSubjects(t *testing.T) {
 	for length, sound := range map[int]bool{10: true, 72: true, 73: false} {
 		file := filepath.Join(t.TempDir(), "message")
 		text := "# a comment\n" + strings.Repeat("x", length) + "\n\n" + strings.Repeat("body ", 40) + "\n"
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := script(t, ".", "hooks/commit-msg", file); (err == nil) != sound {
-			t.Errorf("a subject of %d characters: %v %s", length, err, out)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+		out, err := script(t, ".", "hooks/commit-msg", file)
+		require.That(t, (err == nil) == sound, "a subject of %d characters: %v %s", length, err, out)
 	}
 }
 
@@ -77,12 +68,8 @@ func TestGateIsOneList(t *testing.T) {
 	_, list, _ := strings.Cut(makefile, "\nGATE      := fmt")
 	list, _, _ = strings.Cut(list, "\n")
 	for _, name := range []string{"newcomer", "foreign", "fuzz", "cluster", "notebook"} {
-		if !strings.Contains(list, " "+name+" ") || !strings.Contains(makefile, "sh .ci/"+name) {
-			t.Errorf("make check does not run .ci/%s", name)
-		}
+		require.That(t, strings.Contains(list, " "+name+" ") && strings.Contains(makefile, "sh .ci/"+name), "make check does not run .ci/%s", name)
 	}
 	files, err := os.ReadDir(filepath.Join(root(t), ".ci"))
-	if err != nil || len(files) != len([]string{"newcomer", "release", "foreign", "fuzz", "run", "quick", "hooks", "cluster", "notebook", "slurm"}) {
-		t.Errorf(".ci has %v, %v: make check runs each new script, release by newcomer, slurm by cluster", files, err)
-	}
+	require.That(t, err == nil && len(files) == len([]string{"newcomer", "release", "foreign", "fuzz", "run", "quick", "hooks", "cluster", "notebook", "slurm"}), ".ci has %v, %v: make check runs each new script, release by newcomer, slurm by cluster", files, err)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // noRace are packages whose goroutines the race detector does not watch, with the reason.
@@ -25,14 +27,11 @@ func TestRaceDetectorSeesGoroutines(t *testing.T) {
 		if noRace[dir] != "" || slices.ContainsFunc(whole, func(p string) bool { return matches(p, dir) }) {
 			continue
 		}
-		if !slices.Contains(few, "./"+dir) || !slices.ContainsFunc(named, func(n string) bool { return slices.Contains(tests, n) }) {
-			t.Errorf("%s starts goroutines in %q, and neither RACE nor RACEFEW with RACETESTS of the Makefile has it", dir, tests)
-		}
+		require.That(t, slices.Contains(few, "./"+dir) && slices.ContainsFunc(named, func(n string) bool { return slices.Contains(tests, n) }), "%s starts goroutines in %q, and neither RACE nor RACEFEW with RACETESTS of the Makefile has it", dir, tests)
 	}
 	for _, p := range append(slices.Collect(maps.Keys(noRace)), few...) {
-		if dir := strings.TrimPrefix(p, "./"); starting[dir] == nil {
-			t.Errorf("%s is on a list of packages that start goroutines, and starts none", dir)
-		}
+		dir := strings.TrimPrefix(p, "./")
+		require.That(t, starting[dir] != nil, "%s is on a list of packages that start goroutines, and starts none", dir)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // maxMedian is the median of words in a sentence that no document reaches.
@@ -17,14 +19,10 @@ func documents(t *testing.T) []string {
 	var out []string
 	for _, pattern := range []string{"*.md", "docs/*.md"} {
 		files, err := filepath.Glob(filepath.Join(root(t), filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, f := range files {
 			rel, err := filepath.Rel(root(t), f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			out = append(out, filepath.ToSlash(rel))
 		}
 	}
@@ -105,9 +103,7 @@ func TestSentencesAreShort(t *testing.T) {
 		}
 		median := lengths[len(lengths)/2]
 		t.Logf("%s: %d sentences, median of %d words, longest of %d", doc, len(lengths), median, lengths[len(lengths)-1])
-		if median >= maxMedian {
-			t.Errorf("%s: the median sentence has %d words: write sentences of one thought, below %d words", doc, median, maxMedian)
-		}
+		require.That(t, median < maxMedian, "%s: the median sentence has %d words: write sentences of one thought, below %d words", doc, median, maxMedian)
 	}
 }
 
@@ -130,8 +126,7 @@ var maxLines = map[string]int{"README.md": 129, "DESIGN.md": 370}
 // TestDocumentsAreShort holds the length of the documents that are read first.
 func TestDocumentsAreShort(t *testing.T) {
 	for doc, most := range maxLines {
-		if n := strings.Count(read(t, doc), "\n"); n > most {
-			t.Errorf("%s has %d lines, at most %d: say it in docs/ and link it", doc, n, most)
-		}
+		n := strings.Count(read(t, doc), "\n")
+		require.That(t, n <= most, "%s has %d lines, at most %d: say it in docs/ and link it", doc, n, most)
 	}
 }

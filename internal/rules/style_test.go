@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // Limits of length in lines; tables do not count.
@@ -32,9 +34,7 @@ func TestFileNamesAreBuiltEverywhere(t *testing.T) {
 		name := strings.TrimSuffix(strings.TrimSuffix(path.Base(s.name), ".go"), "_test")
 		words := strings.Split(name, "_")
 		last := words[len(words)-1]
-		if len(words) > 1 && slices.Contains(platforms, last) {
-			t.Errorf("%s: _%s at the end keeps the file out of other builds: put the word first", s.name, last)
-		}
+		require.That(t, len(words) <= 1 || !slices.Contains(platforms, last), "%s: _%s at the end keeps the file out of other builds: put the word first", s.name, last)
 	}
 }
 
@@ -51,14 +51,11 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 			continue
 		}
 		said[s.dir()] = true
-		if want := "Package " + s.file.Name.Name + " "; s.file.Name.Name != "main" && !strings.HasPrefix(doc, want) {
-			t.Errorf("%s: the package comment should begin with %q", s.name, want)
-		}
+		want := "Package " + s.file.Name.Name + " "
+		require.That(t, s.file.Name.Name == "main" || strings.HasPrefix(doc, want), "%s: the package comment should begin with %q", s.name, want)
 	}
 	for _, dir := range dirs {
-		if !said[dir] {
-			t.Errorf("%s: no file has a package comment", dir)
-		}
+		require.That(t, said[dir], "%s: no file has a package comment", dir)
 	}
 }
 
@@ -128,9 +125,8 @@ func TestFunctionsStayShort(t *testing.T) {
 func TestFilesStayShort(t *testing.T) {
 	for _, s := range sources(t) {
 		total := s.fset.File(s.file.Pos()).LineCount()
-		if n := total - s.tables(s.file); n > maxFile {
-			t.Errorf("%s: %d lines, more than %d", s.name, n, maxFile)
-		}
+		n := total - s.tables(s.file)
+		require.That(t, n <= maxFile, "%s: %d lines, more than %d", s.name, n, maxFile)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 const module = "kprobesim"
@@ -51,9 +53,7 @@ func (s *source) imports() []string {
 func sources(t *testing.T) []*source {
 	t.Helper()
 	parsed.Do(func() { parsed.all, parsed.err = parse(root(t)) })
-	if parsed.err != nil {
-		t.Fatal(parsed.err)
-	}
+	require.NoError(t, parsed.err)
 	return parsed.all
 }
 
@@ -97,17 +97,13 @@ func skipped(dir string) bool {
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir
 		}
 		up := filepath.Dir(dir)
-		if up == dir {
-			t.Fatal("no go.mod above the working directory")
-		}
+		require.Need(t, up != dir, "no go.mod above the working directory")
 		dir = up
 	}
 }

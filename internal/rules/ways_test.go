@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // way is a list of functions in DESIGN.md, each of a package below this module: a function, or a method behind its type.
@@ -59,17 +61,11 @@ func stepOf(t *testing.T, text string) step {
 // functions of that one's package. A command of the program is the caller of all that its package names.
 func TestWaysAreTrue(t *testing.T) {
 	list := ways(t)
-	if len(list) == 0 {
-		t.Fatal("DESIGN.md has no way")
-	}
+	require.Need(t, len(list) != 0, "DESIGN.md has no way")
 	for _, w := range list {
 		for i, s := range w.steps {
-			if len(functions(t, s)) == 0 {
-				t.Errorf("the way of %s: there is no function %s", w.title, s)
-			}
-			if i > 0 && !slices.ContainsFunc(w.steps[:i], func(from step) bool { return reaches(t, from, s) }) {
-				t.Errorf("the way of %s: nothing before it calls %s", w.title, s)
-			}
+			require.That(t, len(functions(t, s)) != 0, "the way of %s: there is no function %s", w.title, s)
+			require.That(t, i <= 0 || slices.ContainsFunc(w.steps[:i], func(from step) bool { return reaches(t, from, s) }), "the way of %s: nothing before it calls %s", w.title, s)
 		}
 	}
 }
@@ -82,9 +78,7 @@ func TestWaysGoForward(t *testing.T) {
 			if i > 0 && s.dir != w.steps[i-1].dir {
 				left = append(left, w.steps[i-1].dir)
 			}
-			if slices.Contains(left, s.dir) {
-				t.Errorf("the way of %s comes back to %s at %s", w.title, s.dir, s)
-			}
+			require.That(t, !slices.Contains(left, s.dir), "the way of %s comes back to %s at %s", w.title, s.dir, s)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // vague finds words that stand in the place of a noun or a verb that a reader knows.
@@ -44,8 +46,6 @@ func TestVagueWordsAreFound(t *testing.T) {
 	for text, want := range map[string]int{
 		"x is what y has": 1, "thoseOf": 1, "WhoMeetsIt": 1, "Those of the last row": 1, "this what": 0, "nobody's time": 1, "what it is": 0, "those off": 0,
 	} {
-		if got := len(vague.FindAllString(apart(text), -1)); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
-		}
+		require.Equal(t, len(vague.FindAllString(apart(text), -1)), want, "%q", text)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // homes are where an instruction set, its board, its probe rules and its part of the guest may be named by
@@ -108,15 +110,11 @@ func TestSharedCodeNamesNoInstructionSet(t *testing.T) {
 		}
 		if m := isaNames.FindString(text); m != "" {
 			seen[name] = true
-			if isaNamed[name] == "" {
-				t.Errorf("%s names %s: let it be a field of an instruction set's value, or a row of targets", name, m)
-			}
+			require.That(t, isaNamed[name] != "", "%s names %s: let it be a field of an instruction set's value, or a row of targets", name, m)
 		}
 	}
 	for name := range isaNamed {
-		if !seen[name] {
-			t.Errorf("%s names no instruction set any more: take its exception away", name)
-		}
+		require.That(t, seen[name], "%s names no instruction set any more: take its exception away", name)
 	}
 }
 
@@ -127,20 +125,15 @@ func TestSharedCodeNamesNoProcessor(t *testing.T) {
 		words := processorWords(text)
 		granted := strings.Fields(allowed[name].words)
 		for _, w := range words {
-			if !slices.Contains(granted, w) {
-				t.Errorf("%s: %s is a word of one instruction set: it belongs to %v", name, w, homes)
-			}
+			require.That(t, slices.Contains(granted, w), "%s: %s is a word of one instruction set: it belongs to %v", name, w, homes)
 		}
 		for _, w := range granted {
-			if !slices.Contains(words, w) {
-				t.Errorf("%s: %s is not there any more: take its exception away", name, w)
-			}
+			require.That(t, slices.Contains(words, w), "%s: %s is not there any more: take its exception away", name, w)
 		}
 	}
 	for name := range allowed {
-		if _, err := os.Stat(filepath.Join(root(t), filepath.FromSlash(name))); err != nil {
-			t.Errorf("%s is gone: take its exception away", name)
-		}
+		_, err := os.Stat(filepath.Join(root(t), filepath.FromSlash(name)))
+		require.That(t, err == nil, "%s is gone: take its exception away", name)
 	}
 }
 
@@ -189,12 +182,8 @@ func codeFiles(t *testing.T) map[string]string {
 		out[name] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) < 100 {
-		t.Fatalf("only %d files of code were found", len(out))
-	}
+	require.NoError(t, err)
+	require.Need(t, len(out) >= 100, "only %d files of code were found", len(out))
 	return out
 }
 
@@ -209,9 +198,7 @@ func TestWordsAreFound(t *testing.T) {
 		"rsi, RDI": "rdi rsi", "strips the axis, description": "", "apic_timer_start(0xe9)": "0xe9 apic", "mov %cr3": "cr3", "stmdb sp!; TTBR0": "stmdb ttbr0",
 		"a stack pointer; 0xcc00": "", "rfid; mfmsr": "mfmsr rfid", "x86asm.Decode": "x86asm", "wrapped": "",
 	} {
-		if got := strings.Join(processorWords(text), " "); got != want {
-			t.Errorf("%q: found %q, want %q", text, got, want)
-		}
+		require.Equal(t, strings.Join(processorWords(text), " "), want, "%q: found", text)
 	}
 }
 
@@ -223,9 +210,7 @@ const placeMarks = "<!-- places of an instruction set -->"
 func TestPlacesOfAnInstructionSet(t *testing.T) {
 	_, rest, found := strings.Cut(read(t, "CONTRIBUTING.md"), placeMarks)
 	table, _, closed := strings.Cut(rest, "<!-- end of places -->")
-	if !found || !closed {
-		t.Fatal("CONTRIBUTING.md has no table of the places of an instruction set")
-	}
+	require.Need(t, found && closed, "CONTRIBUTING.md has no table of the places of an instruction set")
 	var named []string
 	for _, row := range strings.Split(table, "\n") {
 		cells := strings.Split(row, "|")
@@ -234,9 +219,7 @@ func TestPlacesOfAnInstructionSet(t *testing.T) {
 		}
 		for _, m := range quoted.FindAllStringSubmatch(cells[3], -1) {
 			named = append(named, m[1])
-			if !exists(filepath.Join(root(t), m[1])) {
-				t.Errorf("the place %s does not exist", m[1])
-			}
+			require.That(t, exists(filepath.Join(root(t), m[1])), "the place %s does not exist", m[1])
 		}
 	}
 	for _, home := range slices.Concat(homes, data, []string{
@@ -244,8 +227,6 @@ func TestPlacesOfAnInstructionSet(t *testing.T) {
 		"experiments/speed_test.go", "internal/rules", "docs/",
 	}) {
 		ok := slices.ContainsFunc(named, func(n string) bool { return strings.HasPrefix(n+"/", home) || n == home })
-		if !ok {
-			t.Errorf("the places of an instruction set in CONTRIBUTING.md lack %s", home)
-		}
+		require.That(t, ok, "the places of an instruction set in CONTRIBUTING.md lack %s", home)
 	}
 }

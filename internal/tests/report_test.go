@@ -96,9 +96,8 @@ func TestKeptResults(t *testing.T) {
 	}
 	const missing = "a test of ours; kprobesim-no-such-tool is not installed"
 	for range 2 {
-		if out, code := tool(); code != 0 || !strings.Contains(out, missing) {
-			t.Fatalf("without the tool: exit code %d\n%s", code, out)
-		}
+		out, code := tool()
+		require.Need(t, code == 0 && strings.Contains(out, missing), "without the tool: exit code %d\n%s", code, out)
 	}
 	if out, _ := tool(); !strings.Contains(out, "(cached)") {
 		t.Fatalf("nothing was kept:\n%s", out)

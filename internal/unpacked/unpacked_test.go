@@ -30,9 +30,8 @@ func TestKept(t *testing.T) {
 	changed[100]++
 	for _, b := range [][]byte{changed, whole[:len(whole)-1], whole[:5], nil} {
 		require.NoError(t, os.WriteFile(file, b, 0o600))
-		if _, ok := f.Load(packed); ok {
-			t.Errorf("%d damaged bytes count as a kernel", len(b))
-		}
+		_, ok := f.Load(packed)
+		require.That(t, !ok, "%d damaged bytes count as a kernel", len(b))
 	}
 }
 
@@ -56,8 +55,7 @@ func TestNowhere(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, f := range []Folder{None, Folder(file)} {
 		f.Save([]byte("packed"), make([]byte, least))
-		if _, ok := f.Load([]byte("packed")); ok {
-			t.Errorf("%q has a kernel", f)
-		}
+		_, ok := f.Load([]byte("packed"))
+		require.That(t, !ok, "%q has a kernel", f)
 	}
 }

@@ -98,9 +98,8 @@ func TestFindsNumbers(t *testing.T) {
 	for table, want := range map[string]string{
 		"cost.imul": "here: ", "cost.bswap": "here: bswap %eax, 1.00 cycles", "cost.mul": "prior: opteron-246 has it from IL:",
 	} {
-		if got := d.text(append(strings.Split(table, "."), "source")...); !strings.HasPrefix(got, want) {
-			t.Errorf("%s: source %q, want %q", table, got, want)
-		}
+		got := d.text(append(strings.Split(table, "."), "source")...)
+		require.That(t, strings.HasPrefix(got, want), "%s: source %q, want %q", table, got, want)
 	}
 	wrote, err := doc.Parse("host", doc.Write(d.Root))
 	require.NoError(t, err)
@@ -156,12 +155,9 @@ func TestFindsColumnsOfLoads(t *testing.T) {
 		d.begin("host", time.Unix(0, 0))
 		d.set(integer(16), "back_end", "load_column")
 		require.NoError(t, d.loads())
-		if got := d.text("back_end", "load_column"); got != c.found || len(d.Open) != 0 {
-			t.Errorf("columns of %s bytes, pipes %s: found %q, open %q", c.column, c.pipes, got, d.Open)
-		}
-		if got := d.text("back_end", "split_twice") == "true"; got != (c.twice == "true") {
-			t.Errorf("loads of two lines take their pipes twice: %s, found %v", c.twice, got)
-		}
+		got := d.text("back_end", "load_column")
+		require.That(t, got == c.found && len(d.Open) == 0, "columns of %s bytes, pipes %s: found %q, open %q", c.column, c.pipes, got, d.Open)
+		require.Equal(t, d.text("back_end", "split_twice") == "true", (c.twice == "true"), "loads of two lines take their pipes twice: %s, found", c.twice)
 	}
 }
 

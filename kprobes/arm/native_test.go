@@ -259,9 +259,8 @@ func (l *lab) everyEncoding() {
 		require.That(l.t, l.handled[name] >= 3, "%s was tried %d times", name, l.handled[name])
 	}
 	for _, name := range []string{"emulate_block_low", "emulate_block_high", "emulate_block_pc"} {
-		if n := l.handled[name]; (n >= 3) != (l.year >= 2014) {
-			l.t.Errorf("%s was tried %d times", name, n)
-		}
+		n := l.handled[name]
+		require.That(l.t, (n >= 3) == (l.year >= 2014), "%s was tried %d times", name, n)
 	}
 }
 

@@ -22,12 +22,10 @@ func decoded(w uint32) ppc64asm.Inst {
 func TestClassifyNeedsAWord(t *testing.T) {
 	code := bytesOf(trap)
 	for n := range wordSize {
-		if got := classify(code[:n], 0x1000); got.Len != 0 {
-			t.Errorf("%d bytes: %+v", n, got)
-		}
-		if got := classify(code, 0x1000+uint64(n)); (got.Len == 0) != (n > 0) {
-			t.Errorf("at %#x: %+v", 0x1000+n, got)
-		}
+		got := classify(code[:n], 0x1000)
+		require.That(t, got.Len == 0, "%d bytes: %+v", n, got)
+		got = classify(code, 0x1000+uint64(n))
+		require.That(t, (got.Len == 0) == (n > 0), "at %#x: %+v", 0x1000+n, got)
 	}
 }
 

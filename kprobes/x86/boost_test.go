@@ -57,9 +57,8 @@ func TestCanBoostOneByte(t *testing.T) {
 			if want == 'p' {
 				continue
 			}
-			if got := canBoost([]byte{byte(b), 0, 0, 0, 0}, mode); got != (want == 'y') {
-				t.Errorf("%02x, %d bits: boosted %v, want %c", b, mode, got, want)
-			}
+			got := canBoost([]byte{byte(b), 0, 0, 0, 0}, mode)
+			require.That(t, got == (want == 'y'), "%02x, %d bits: boosted %v, want %c", b, mode, got, want)
 		}
 	}
 }

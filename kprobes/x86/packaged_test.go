@@ -26,9 +26,8 @@ func TestPackagedReadsLongMaps(t *testing.T) {
 	} {
 		fn := kprobes.Text{Start: 0x1000, Code: []byte(code + "\xc3")}
 		want := []uint64{0x1000, 0x1000 + uint64(len(code))}
-		if got := (Packaged{Mode: 64}).Starts(fn); !slices.Equal(got, want) {
-			t.Errorf("%s: instructions start at %#x, want %#x", name, got, want)
-		}
+		got := (Packaged{Mode: 64}).Starts(fn)
+		require.That(t, slices.Equal(got, want), "%s: instructions start at %#x, want %#x", name, got, want)
 	}
 	for code, want := range map[string]bool{"\xc5\xf8\x77": true, "\xc5\x30\xff": false, "\xc4\xc0\x00": true, "\x62": false, "\x90\xff": false} {
 		require.Equal(t, vector([]byte(code), 32), want, "% x in 32-bit mode is VEX or EVEX", code)
@@ -38,9 +37,8 @@ func TestPackagedReadsLongMaps(t *testing.T) {
 // What is cut off cannot be read, and nothing behind it is looked at.
 func TestPackagedStopsAtTheEnd(t *testing.T) {
 	for _, code := range []string{"\xc5", "\xc5\xfd\x6f", "\xc4\xe3\x7d", "\x62\xf1\xfd\x48", "\x62\xf1\xfd\x48\x6f\x44", "\x0f\x38"} {
-		if got := (Packaged{Mode: 64}).Starts(kprobes.Text{Code: []byte(code)}); len(got) > 0 {
-			t.Errorf("% x: instructions start at %#x, want none", code, got)
-		}
+		got := (Packaged{Mode: 64}).Starts(kprobes.Text{Code: []byte(code)})
+		require.That(t, len(got) <= 0, "% x: instructions start at %#x, want none", code, got)
 	}
 }
 
@@ -59,8 +57,7 @@ func TestMembersOfGroups(t *testing.T) {
 		}
 	}
 	for code, want := range map[string]bool{"\xcc": true, "\xcd\x80": true, "\xf1": true, "\x0f\x0b": true, "\x0f\xb9\xc1": true, "\x0f\xff\xc0": true, "\x0f\x05": false, "\x90": false} {
-		if _, err := (Packaged{Mode: 64, Groups: true}).Run([]byte(code), 0x1000); (err == kprobes.EILSEQ) != want {
-			t.Errorf("% x: %v", code, err)
-		}
+		_, err := (Packaged{Mode: 64, Groups: true}).Run([]byte(code), 0x1000)
+		require.That(t, (err == kprobes.EILSEQ) == want, "% x: %v", code, err)
 	}
 }

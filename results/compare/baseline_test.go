@@ -63,9 +63,8 @@ func TestBaselineFile(t *testing.T) {
 		require.NoError(t, SaveBaseline(path, set))
 		back, err := LoadBaseline(path)
 		require.NoError(t, err)
-		if d := Exact(back, set); !d.Empty() {
-			t.Errorf("saved and loaded differ: %+v", d)
-		}
+		d := Exact(back, set)
+		require.That(t, d.Empty(), "saved and loaded differ: %+v", d)
 	}
 	require.That(t, SaveBaseline(filepath.Dir(path), resultstest.Sample(t)) != nil, "a folder was replaced by a baseline")
 	entries, err := os.ReadDir(filepath.Dir(path))

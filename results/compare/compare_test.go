@@ -101,9 +101,8 @@ func TestCauses(t *testing.T) {
 			[]string{"setting machine.a: 3 is new"},
 		},
 	} {
-		if got := causes(x.old, x.now); !slices.Equal(got, x.want) {
-			t.Errorf("%v, want %v", got, x.want)
-		}
+		got := causes(x.old, x.now)
+		require.That(t, slices.Equal(got, x.want), "%v, want %v", got, x.want)
 	}
 	if got := causes(formats.Keys{}, many); len(got) != mostCauses+1 || got[mostCauses] != "and 8 inputs more" {
 		t.Errorf("%v", got)

@@ -42,9 +42,8 @@ func TestRules(t *testing.T) {
 			}
 		}
 		require.That(t, got["k"] == x.k && got["o"] == x.o, "%s: %v", x.name, got)
-		if notes := strings.Join(c.Notes, "\n"); !strings.Contains(notes, x.note) || (x.note == "") != (notes == "") {
-			t.Errorf("%s: notes %q", x.name, notes)
-		}
+		notes := strings.Join(c.Notes, "\n")
+		require.That(t, strings.Contains(notes, x.note) && (x.note == "") == (notes == ""), "%s: notes %q", x.name, notes)
 	}
 	s := sides(t)
 	s.Old, s.New = set(t, "k cycles_per_hit 100"), set(t, "k cycles_per_hit 101")

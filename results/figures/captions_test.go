@@ -38,9 +38,8 @@ func TestCaptionsOfMeans(t *testing.T) {
 		c.f.frame().Caption = []string{"what was there"}
 		ShowReplicates(c.f, means)
 		got := strings.Join(c.f.frame().Caption, "\n")
-		if want := "what was there\nmean of 2 replicates, each with a layout of its own; " + c.want; got != want {
-			t.Errorf("%T: %q, want %q", c.f, got, want)
-		}
+		want := "what was there\nmean of 2 replicates, each with a layout of its own; " + c.want
+		require.That(t, got == want, "%T: %q, want %q", c.f, got, want)
 	}
 	one := &results.Set{}
 	require.NoError(t, one.Add(results.Record{Point: means.Points()[0], Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "1"), Role: results.Simulated}))

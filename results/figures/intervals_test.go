@@ -52,9 +52,8 @@ func TestSweepIntervals(t *testing.T) {
 		}
 		for i, p := range l.Series[0].Points {
 			w := want[i]
-			if near := func(a, b float64) bool { return math.Abs(1000*a-b) < 1e-5 }; p.X != w.X || !near(p.Y, w.Y) || !near(p.Low, w.Low) || !near(p.High, w.High) {
-				t.Errorf("logarithmic %t: point %+v in milliseconds, want %+v in microseconds", log, p, w)
-			}
+			near := func(a, b float64) bool { return math.Abs(1000*a-b) < 1e-5 }
+			require.That(t, p.X == w.X && near(p.Y, w.Y) && near(p.Low, w.Low) && near(p.High, w.High), "logarithmic %t: point %+v in milliseconds, want %+v in microseconds", log, p, w)
 		}
 	}
 	with, without := draw(means, false), draw(means, false)

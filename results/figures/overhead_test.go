@@ -111,9 +111,7 @@ func TestPhasePanels(t *testing.T) {
 		st := panel.(*Stack)
 		require.That(t, len(st.Layers) == len(alone.Layers) && len(st.Totals) == len(st.Groups), "%s: %d layers and %d totals of %d groups, alone %d layers", st.Title, len(st.Layers), len(st.Totals), len(st.Groups), len(alone.Layers))
 	}
-	if n := len(p.legend()); n != len(alone.Layers) {
-		t.Errorf("%d entries in the legend, want %d", n, len(alone.Layers))
-	}
+	require.Equal(t, len(p.legend()), len(alone.Layers), "entries in the legend")
 	if _, err := Render(p, "phases"); err != nil {
 		t.Error(err)
 	}

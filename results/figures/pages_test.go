@@ -35,9 +35,8 @@ func TestRowsOfPanels(t *testing.T) {
 		{2, 1000 * mm, 2*55*mm + panelGap}, {2, 10 * mm, 2*45*mm + panelGap}, {4, 1000 * mm, pageBody}, {10, 1000 * mm, 10*leastRow + 9*panelGap}, {0, 100 * mm, 0},
 	} {
 		p := &Panels{Columns: 1, Panels: slices.Repeat([]Panel{one}, x.panels)}
-		if got := p.body(x.width); math.Abs(float64(got-x.want)) > 1e-9 {
-			t.Errorf("%d panels in %.0f mm: %.1f mm, want %.1f", x.panels, x.width/mm, got/mm, x.want/mm)
-		}
+		got := p.body(x.width)
+		require.That(t, !(math.Abs(float64(got-x.want)) > 1e-9), "%d panels in %.0f mm: %.1f mm, want %.1f", x.panels, x.width/mm, got/mm, x.want/mm)
 	}
 }
 
@@ -49,9 +48,8 @@ func TestTornadoColumns(t *testing.T) {
 	_, _, _, names := sample.extent()
 	for n, want := range []int{1, 1, 2, 3, 4, 4} {
 		width := vg.Length(n)*(2*names+panelGap) - panelGap + 1
-		if got := sample.columns(width); got != want {
-			t.Errorf("%.0f pt: %d panels beside each other, want %d", float64(width), got, want)
-		}
+		got := sample.columns(width)
+		require.That(t, got == want, "%.0f pt: %d panels beside each other, want %d", float64(width), got, want)
 	}
 }
 
@@ -168,9 +166,8 @@ func TestPages(t *testing.T) {
 			require.NoError(t, require.Err(Render(p.Figure, "odd")))
 		}
 		fmt.Fprintf(&out, "%s: %.2f x %.2f mm, sha256 %.8x\n\t%s\n\t%s\n", p.name, w.Points()/72*25.4, h.Points()/72*25.4, sha256.Sum256(svg), Alt(p.Figure), Caption(p.Figure))
-		if got := *p.frame(); fmt.Sprint(got) != fmt.Sprint(frame) {
-			t.Errorf("%s: drawing changes the frame to %v", p.name, got)
-		}
+		got := *p.frame()
+		require.That(t, fmt.Sprint(got) == fmt.Sprint(frame), "%s: drawing changes the frame to %v", p.name, got)
 	}
 	resultstest.Golden(t, *update, "pages.txt", out.Bytes())
 }

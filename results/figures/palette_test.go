@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 func grey(c color.Color) float64 { return float64(color.GrayModel.Convert(c).(color.Gray).Y) }
@@ -29,13 +31,11 @@ func TestKindsHaveOneColour(t *testing.T) {
 	for _, name := range []string{"k", "b", "o", "r", "rb", "ro", "j", "e", "f"} {
 		want := kindFill(name, 0).color
 		for place := range 3 {
-			if line, mark := groupStyle(name+", one call", place); line.Color != want || mark.Color != want {
-				t.Errorf("a line of %s at place %d is %v, its bar %v", name, place, line.Color, want)
-			}
+			line, mark := groupStyle(name+", one call", place)
+			require.That(t, line.Color == want && mark.Color == want, "a line of %s at place %d is %v, its bar %v", name, place, line.Color, want)
 		}
-		if shared := kindFill(name+"-shared", 0).color; shared != want {
-			t.Errorf("%s-shared is %v, %s %v", name, shared, name, want)
-		}
+		shared := kindFill(name+"-shared", 0).color
+		require.That(t, shared == want, "%s-shared is %v, %s %v", name, shared, name, want)
 	}
 	if line, _ := groupStyle("CPUs idle", 0); line.Color == kindFill("k", 0).color {
 		t.Error("what is no kind has the colour of one")

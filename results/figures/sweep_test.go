@@ -139,9 +139,8 @@ func TestWhatFits(t *testing.T) {
 			return require.Err(x.draw(sweptOver(t, []string{"k"}, []string{"kernel.cpus", x.key}, []string{"1", "2"}, values[:n])))
 		}
 		require.NoError(t, draw(x.most))
-		if err := draw(x.most + 1); !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), fmt.Sprintf("%d %s", x.most+1, x.what)) {
-			t.Errorf("%d %s: %v", x.most+1, x.what, err)
-		}
+		err := draw(x.most + 1)
+		require.That(t, errors.Is(err, ErrTooMuch) && strings.Contains(err.Error(), fmt.Sprintf("%d %s", x.most+1, x.what)), "%d %s: %v", x.most+1, x.what, err)
 	}
 }
 

@@ -49,14 +49,12 @@ func TestFiguresAreTypeset(t *testing.T) {
 
 func TestParseLength(t *testing.T) {
 	for text, want := range map[string]float64{"3.3in": 83.82, "84mm": 84, "8.4cm": 84, "72pt": 25.4} {
-		if got, err := ParseLength(text); err != nil || math.Abs(got-want) > 1e-9 {
-			t.Errorf("%s is %g mm, %v; want %g", text, got, err, want)
-		}
+		got, err := ParseLength(text)
+		require.That(t, err == nil && !(math.Abs(got-want) > 1e-9), "%s is %g mm, %v; want %g", text, got, err, want)
 	}
 	for _, text := range []string{"", "3.3", "in", "-1in", "0mm", "NaNmm", "Infcm", "3 furlongs"} {
-		if got, err := ParseLength(text); err == nil {
-			t.Errorf("%q is %g mm", text, got)
-		}
+		got, err := ParseLength(text)
+		require.That(t, err != nil, "%q is %g mm", text, got)
 	}
 }
 

@@ -47,9 +47,8 @@ func TestWished(t *testing.T) {
 		t.Errorf("%d panels, %q: %v %v", len(page.Panels), b.Title, b.Groups, b.Series)
 	}
 	for _, w := range []results.Wish{{X: "kernel.hz"}, {}, {X: "machine", Metric: "none"}} {
-		if _, err := Wished(s, w, "here"); err == nil || w.Metric == "" && !errors.Is(err, ErrNotSwept) {
-			t.Errorf("%+v: %v", w, err)
-		}
+		_, err := Wished(s, w, "here")
+		require.That(t, err != nil && (w.Metric != "" || errors.Is(err, ErrNotSwept)), "%+v: %v", w, err)
 	}
 	_, err = Render(f, "figure")
 	require.NoError(t, err)

@@ -82,9 +82,8 @@ func TestReplicateColumn(t *testing.T) {
 		strings.ReplaceAll(string(data), ",0,1,k", ",0,2,k"):         "x.csv:6: record e k cycles_per_hit is there twice",
 		strings.Replace(string(data), "\n", "\n1,2\n", 1):            "x.csv:2: 2 fields, want 12",
 	} {
-		if _, err := ReadCSV("x.csv", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q of\n%s", err, want, text)
-		}
+		_, err := ReadCSV("x.csv", strings.NewReader(text))
+		require.That(t, err != nil && strings.Contains(err.Error(), want), "%v, want %q of\n%s", err, want, text)
 	}
 }
 
@@ -97,9 +96,8 @@ func TestOverridesDiffer(t *testing.T) {
 	for rows, want := range map[string]string{
 		row("k", "a=1") + row("b", "a=2"): "x:3: ", row("k", "a=%zz"): `x:2: settings "a=%zz"`, row("k", "a=%61"): "x:2: ",
 	} {
-		if _, err := ReadCSV("x", strings.NewReader(head+rows)); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%v, want %s:\n%s", err, want, rows)
-		}
+		_, err := ReadCSV("x", strings.NewReader(head+rows))
+		require.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%v, want %s:\n%s", err, want, rows)
 	}
 }
 

@@ -39,8 +39,7 @@ func TestReadJSONRefuses(t *testing.T) {
 		"a role that is none":  strings.Replace(string(b), `"role": "`, `"role": "x`, 1),
 		"a point that is none": strings.Replace(string(b), `"cpus": 1`, `"cpus": 0`, 1),
 	} {
-		if _, _, err := ReadJSON("results.json", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), "results.json: ") {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, _, err := ReadJSON("results.json", []byte(text))
+		require.That(t, err != nil && strings.HasPrefix(err.Error(), "results.json: "), "%s: %v", name, err)
 	}
 }

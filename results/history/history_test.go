@@ -44,9 +44,8 @@ func TestLevels(t *testing.T) {
 			continue
 		}
 		for i := range got {
-			if d := got[i] - x.want[i]; d < -1 || d > 1 {
-				t.Errorf("steps of %v are at %v, want %v", x.values, got, x.want)
-			}
+			d := got[i] - x.want[i]
+			require.That(t, d >= -1 && d <= 1, "steps of %v are at %v, want %v", x.values, got, x.want)
 		}
 	}
 }

@@ -55,9 +55,8 @@ func TestSet(t *testing.T) {
 	for metric, want := range map[string]string{
 		results.MetricCycles: "220", results.MetricMicros: "0.055", MetricLeast: "200", MetricSpread: "40", MetricCall: "22", MetricCalled: "242",
 	} {
-		if r, ok := s.Get(p, metric); !ok || r.Value.String() != want || r.Role != results.Measured || !strings.Contains(r.Source, "Linux 6.1.0-56-amd64") {
-			t.Errorf("%s is %s, want %s: %+v", metric, r.Value, want, r)
-		}
+		r, ok := s.Get(p, metric)
+		require.That(t, ok && r.Value.String() == want && r.Role == results.Measured && strings.Contains(r.Source, "Linux 6.1.0-56-amd64"), "%s is %s, want %s: %+v", metric, r.Value, want, r)
 	}
 	if r, _ := s.Get(s.Points()[1], results.MetricCycles); r.Value.String() != "20" {
 		t.Errorf("a hit of four probes takes %s cycles, want 20", r.Value)
@@ -86,9 +85,8 @@ func TestNotes(t *testing.T) {
 func TestLast(t *testing.T) {
 	second := logOf(append(append([]string{}, system...), rows[1], rows[3])...)
 	for _, log := range []string{good() + second, strings.ReplaceAll(second, "[    2.5] ", "Nov 25 19:00:00 host kernel: "), Lines(good() + second)} {
-		if table := require.Must(Read(log))(t); len(table.Rows) != 1 || table.Rows[0].Kind != "o" {
-			t.Errorf("rows %+v of\n%s", table.Rows, log)
-		}
+		table := require.Must(Read(log))(t)
+		require.That(t, len(table.Rows) == 1 && table.Rows[0].Kind == "o", "rows %+v of\n%s", table.Rows, log)
 	}
 }
 

@@ -56,9 +56,8 @@ func holds(t *testing.T, dir, text string, further map[string]string) {
 	want := map[string]string{ManifestName: text, "figures/" + text + ".svg": text, SumsName: string(listed(sums))}
 	maps.Copy(want, further)
 	for name, text := range want {
-		if path := filepath.Base(dir) + "/" + name; got[path] != text {
-			t.Errorf("%s is %q, want %q", path, got[path], text)
-		}
+		path := filepath.Base(dir) + "/" + name
+		require.That(t, got[path] == text, "%s is %q, want %q", path, got[path], text)
 	}
 	require.That(t, len(got) == len(want), "the folder holds %v, want %v alone", got, want)
 }
@@ -122,9 +121,8 @@ func TestWriteFile(t *testing.T) {
 	path := filepath.Join(dir, "file")
 	for _, want := range []string{"first", "second"} {
 		require.NoError(t, WriteFile(path, []byte(want)))
-		if got, err := os.ReadFile(path); err != nil || string(got) != want {
-			t.Errorf("%q, %v, want %q", got, err, want)
-		}
+		got, err := os.ReadFile(path)
+		require.That(t, err == nil && string(got) == want, "%q, %v, want %q", got, err, want)
 	}
 	require.That(t, WriteFile(filepath.Join(path, "below"), []byte("third")) != nil, "written below a file")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -177,9 +175,8 @@ func TestLinksInTheWay(t *testing.T) {
 	for name, want := range map[string]string{
 		"new.csv": "new", "new.csv.kept": "look at k", "figures/two.svg": "two", "figures/two.svg.kept": "look at k", "figures/one.svg": "look at k",
 	} {
-		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
-			t.Errorf("%s is %q, %v, want %q", name, b, err, want)
-		}
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		require.That(t, err == nil && string(b) == want, "%s is %q, %v, want %q", name, b, err, want)
 	}
 }
 

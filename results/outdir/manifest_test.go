@@ -58,9 +58,8 @@ func TestProgram(t *testing.T) {
 		{&debug.BuildInfo{Main: main("v0.0.0-2026"), Settings: vcs("abc", "false")}, Program{Revision: "abc"}, "revision abc"},
 		{&debug.BuildInfo{Settings: vcs("abc", "true")}, Program{Revision: "abc", Modified: true}, "revision abc with changes"},
 	} {
-		if got := BuiltFrom(c.info); got != c.want || got.String() != c.text {
-			t.Errorf("%+v: %+v, %q", c.info, got, got)
-		}
+		got := BuiltFrom(c.info)
+		require.That(t, got == c.want && got.String() == c.text, "%+v: %+v, %q", c.info, got, got)
 	}
 	m := Manifest{}
 	if b, err := m.JSON(); err != nil || strings.Contains(string(b), "program") {
