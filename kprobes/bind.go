@@ -14,7 +14,7 @@ import (
 // The image names the era of its kernel. What the API of that era lacks answers ENOSYS here, where
 // a module of the time would not have been linked.
 func New(m *sim.Machine, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
-	k, err := Build(m, im, kernel, arch, opt)
+	k, err := build(m, im, kernel, arch, opt)
 	if err != nil {
 		return nil, err
 	}

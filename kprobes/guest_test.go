@@ -143,7 +143,7 @@ func changedGuest(t *testing.T, image string, opt Options, change func(g *guest,
 	if arch.Eras = slices.Clone(arch.Eras); change != nil {
 		change(g, &arch)
 	}
-	g.k, err = Build(g, g.im, g.smp, &arch, opt)
+	g.k, err = build(g, g.im, g.smp, &arch, opt)
 	return g, err
 }
 

@@ -37,6 +37,20 @@ type Site struct {
 	Careless   bool                   // jumps into the region are not looked for: MutantJumpIntoRegion
 }
 
+// Word returns the instruction at the site of an architecture whose instructions have one length, and have to lie in a
+// function.
+func (s *Site) Word(size uint64) ([]byte, *Refusal) {
+	if s.Addr < s.Fn.Start || s.Addr >= s.Fn.End() || s.Fn.End()-s.Addr < size {
+		return nil, Refuse(RuleNoFunction, s.Addr, "no symbol with a size covers %#x", s.Addr)
+	}
+	return s.Fn.Code[s.Addr-s.Fn.Start:][:size:size], nil
+}
+
+// Refuse says why the site has no region.
+func (s *Site) Refuse(rule Rule, why string) (Region, *Refusal) {
+	return Region{}, Refuse(rule, s.Addr, "%s %s", s.Fn.At(s.Addr), why)
+}
+
 // Region is the run of whole instructions that an optimized probe replaces by a jump.
 type Region struct {
 	Addr uint64

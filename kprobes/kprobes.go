@@ -145,9 +145,9 @@ func (s *site) covers(addr uint64) bool { return s.addr < addr && addr < s.regio
 // The buffer stays when a jump is undone, so that optimizing again costs a patch alone.
 func (s *site) ready() bool { return s.aggr && len(s.region.Code) > 0 }
 
-// Build prepares Kprobes for a kernel in guest memory without binding its native functions.
+// build prepares Kprobes for a kernel in guest memory without binding its native functions.
 // A detour buffer has room for the template, the longest region and the jump back.
-func Build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
+func build(g Guest, im *image.Image, kernel *smp.Kernel, arch *Arch, opt Options) (*Kprobes, error) {
 	k := &Kprobes{m: memory{Access: image.Access{Memory: g}, g: g, align: arch.Line}, im: im, arch: arch, smp: kernel}
 	if err := k.setUp(opt); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func holdProtocolsOfAnArchitecture(t *testing.T, image string) {
 	for asked, used := range map[string]string{"": PatchBatch, PatchStop: PatchStop, PatchBreakpoint: ""} {
 		o := Default()
 		o.Patching = asked
-		k, err := Build(g, g.im, g.smp, &arch, o)
+		k, err := build(g, g.im, g.smp, &arch, o)
 		switch {
 		case used == "" && (err == nil || !strings.Contains(err.Error(), `patching = "breakpoint"`)):
 			t.Errorf("a protocol of others: %v", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"debug/elf"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,6 +16,9 @@ import (
 	"slices"
 	"strings"
 )
+
+//go:embed kernel
+var sources embed.FS
 
 // moduleFlags is how modules for an image are compiled.
 type moduleFlags struct {

@@ -27,14 +27,9 @@ const (
 // A stale image is noticed without a compiler.
 func TestImagesFresh(t *testing.T) {
 	for _, im := range List() {
-		want := require.Must(SourceHash(im.ISA))(t)
 		b := require.Must(Open(im.Name))(t)
-		got, err := ImageHash(b)
-		require.Need(t, err == nil, "%s: %v", im.Name, err)
-		if got != want {
-			t.Errorf("%s was built from sources %.12s, the sources are %.12s: run make guest",
-				im.Name, got, want)
-		}
+		got, want := imageHash(t, im.Name), sourceHash(t, im.ISA)
+		require.That(t, got == want, "%s was built from sources %.12s, the sources are %.12s: run make guest", im.Name, got, want)
 		require.That(t, len(b) <= fileLimit, "%s has %d bytes, the limit is %d KiB", im.Name, len(b), fileLimit>>10)
 		n := loadedBytes(openELF(t, im.Name))
 		require.That(t, n <= loadedLimit, "%s loads %d bytes, the limit is %d KiB", im.Name, n, loadedLimit>>10)

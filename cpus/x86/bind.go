@@ -68,15 +68,20 @@ func bindTwo(d *decoder, r *row) bool {
 			return false
 		}
 		d.in.dst = n
-		if m, ok := d.x.Args[1].(x86asm.Mem); ok {
-			d.exec = r.load[size]
-			d.op.Flags |= engine.Loads
-			return d.memory(m)
-		}
-		d.exec = r.reg[size]
-		return d.source(d.x.Args[1])
+		return d.toRegister(r, size)
 	}
 	return false
+}
+
+// toRegister binds the second operand of a form whose first one is a register.
+func (d *decoder) toRegister(r *row, size int) bool {
+	if m, ok := d.x.Args[1].(x86asm.Mem); ok {
+		d.exec = r.load[size]
+		d.op.Flags |= engine.Loads
+		return d.memory(m)
+	}
+	d.exec = r.reg[size]
+	return d.source(d.x.Args[1])
 }
 
 // priceMem marks the memory traffic of a form with a memory destination: what reads its destination

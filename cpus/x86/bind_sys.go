@@ -290,13 +290,7 @@ func bindQuery(d *decoder, r *row) bool {
 		return false
 	}
 	d.in.dst, _, _ = register(dst)
-	if m, ok := d.x.Args[1].(x86asm.Mem); ok {
-		d.exec = r.load[size]
-		d.op.Flags |= engine.Loads
-		return d.memory(m)
-	}
-	d.exec = r.reg[size]
-	return d.source(d.x.Args[1])
+	return d.toRegister(r, size)
 }
 
 // bindFarPointer binds lss and its like, which load a register and, named by the row, a segment.

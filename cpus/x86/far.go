@@ -20,16 +20,20 @@ func (c *CPU) farCode(sel uint16) (segment, bool) {
 	return cs, c.finishCode(&cs)
 }
 
-// ljmp jumps through a far pointer in memory: the offset comes first, the selector behind it.
+// ljmp jumps through a far pointer in memory.
 func ljmp[T width](c *CPU, in *inst) {
-	va := c.ea(in)
-	ip, ok := load[T](c, va)
-	if !ok {
-		return
-	}
-	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.AddrMask); ok {
+	if sel, ip, ok := loadFar[T](c, in); ok {
 		c.jumpFar(sel, uint64(ip))
 	}
+}
+
+// loadFar reads a far pointer: the offset comes first, the selector behind it.
+func loadFar[T width](c *CPU, in *inst) (sel uint16, ip T, ok bool) {
+	va := c.ea(in)
+	if ip, ok = load[T](c, va); ok {
+		sel, ok = load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.AddrMask)
+	}
+	return sel, ip, ok
 }
 
 // ljmpTo jumps to the far pointer in the instruction.
@@ -61,12 +65,7 @@ func (c *CPU) farTarget(ip uint64) bool {
 
 // lcall calls through a far pointer in memory.
 func lcall[T width](c *CPU, in *inst) {
-	va := c.ea(in)
-	ip, ok := load[T](c, va)
-	if !ok {
-		return
-	}
-	if sel, ok := load[uint16](c, (va+uint64(bitsOf(T(0))/8))&c.AddrMask); ok {
+	if sel, ip, ok := loadFar[T](c, in); ok {
 		callFar(c, sel, ip)
 	}
 }

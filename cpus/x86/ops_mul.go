@@ -56,25 +56,26 @@ func putWide[T width](c *CPU, hi, lo T) {
 // to 32 bits fit into the lower word of the 128-bit one, whose upper half is then in place w.
 func mulBy[T width](c *CPU, b T) {
 	hi, lo := bits.Mul64(uint64(get[T](c, rax)), uint64(b))
-	r, up := T(lo), T(hi)
-	if w := bitsOf(b); w < 64 {
-		up = T(lo >> w)
-	}
-	putWide(c, up, r)
-	setLogic(c, r)
+	_, up := putProduct[T](c, hi, lo)
 	c.setCarry(up != 0, up != 0)
 }
 
 func imulBy[T width](c *CPU, b T) {
 	hi, lo := mulSigned(signed(get[T](c, rax)), signed(b))
-	r, up := T(lo), T(hi)
-	if w := bitsOf(b); w < 64 {
+	r, up := putProduct[T](c, hi, lo)
+	over := signed(up) != signed(r)>>63
+	c.setCarry(over, over)
+}
+
+// putProduct writes a product of 128 bits and the flags of its lower half, and returns both halves in the width.
+func putProduct[T width](c *CPU, hi, lo uint64) (r, up T) {
+	r, up = T(lo), T(hi)
+	if w := bitsOf(r); w < 64 {
 		up = T(lo >> w)
 	}
 	putWide(c, up, r)
-	over := signed(up) != signed(r)>>63
 	setLogic(c, r)
-	c.setCarry(over, over)
+	return r, up
 }
 
 // getWide reads the double-width dividend: ax for bytes, dx:ax and its wider kin otherwise.

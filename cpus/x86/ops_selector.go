@@ -68,31 +68,25 @@ func (c *CPU) limit(sel uint16) (uint64, bool) {
 	return uint64(unpack(sel, d).limit), found
 }
 
-func larR[T width](c *CPU, in *inst) {
-	if v, ok := c.rights(uint16(c.R[in.src&63])); ok {
-		put(c, in.dst, T(v))
-	}
-}
+func larR[T width](c *CPU, in *inst) { putFound[T](c, in, uint16(c.R[in.src&63]), c.rights) }
+func lslR[T width](c *CPU, in *inst) { putFound[T](c, in, uint16(c.R[in.src&63]), c.limit) }
 
 func larL[T width](c *CPU, in *inst) {
 	if sel, ok := load[uint16](c, c.ea(in)); ok {
-		if v, ok := c.rights(sel); ok {
-			put(c, in.dst, T(v))
-		}
-	}
-}
-
-func lslR[T width](c *CPU, in *inst) {
-	if v, ok := c.limit(uint16(c.R[in.src&63])); ok {
-		put(c, in.dst, T(v))
+		putFound[T](c, in, sel, c.rights)
 	}
 }
 
 func lslL[T width](c *CPU, in *inst) {
 	if sel, ok := load[uint16](c, c.ea(in)); ok {
-		if v, ok := c.limit(sel); ok {
-			put(c, in.dst, T(v))
-		}
+		putFound[T](c, in, sel, c.limit)
+	}
+}
+
+// putFound writes what a selector names, where it names something.
+func putFound[T width](c *CPU, in *inst, sel uint16, find func(uint16) (uint64, bool)) {
+	if v, ok := find(sel); ok {
+		put(c, in.dst, T(v))
 	}
 }
 
@@ -196,13 +190,7 @@ func (c *CPU) loadStatus(v uint16) {
 // farPointer loads a register and a segment; in.aux is the segment. Unlike mov, lss does not hold
 // interrupts off.
 func farPointer[T width](c *CPU, in *inst) {
-	va := c.ea(in)
-	v, ok := load[T](c, va)
-	if !ok {
-		return
-	}
-	sel, ok := load[uint16](c, (va+uint64(bitsOf(v)/8))&c.AddrMask)
-	if ok && c.loadSegment(in.aux, sel) {
+	if sel, v, ok := loadFar[T](c, in); ok && c.loadSegment(in.aux, sel) {
 		put(c, in.dst, v)
 	}
 }

@@ -23,8 +23,8 @@ type runner struct {
 // roomBytes is the memory for the programs of a job.
 const roomBytes = 1 << 20
 
-// Able returns why no code can be timed here, or nil.
-func Able() error {
+// able returns why no code can be timed here, or nil.
+func able() error {
 	if hostcode.NewRoom(roomBytes) == nil {
 		return fmt.Errorf("this host does not let generated code run, so nothing can be timed on it")
 	}
@@ -37,7 +37,7 @@ func newHost() (*runner, error) {
 	runtime.LockOSThread()
 	r := &runner{room: hostcode.NewRoom(roomBytes), pages: map[uint64]bool{}}
 	if r.room == nil {
-		return nil, Able()
+		return nil, able()
 	}
 	if err := stay(); err != nil {
 		return nil, fmt.Errorf("this thread cannot be kept on one processor: %w", err)

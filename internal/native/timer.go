@@ -67,7 +67,7 @@ type child struct {
 // New returns a timer whose child is this program with other arguments, by which it calls Serve. It returns an error on
 // hosts where no code can be timed.
 func New(args ...string) (*Timer, error) {
-	if err := Able(); err != nil {
+	if err := able(); err != nil {
 		return nil, err
 	}
 	return &Timer{args: args}, nil

@@ -17,26 +17,23 @@ const mostFrame = 255
 // An instruction that may fault is left out here, though kernels do not look: its fault is looked up by
 // its own address, which is not that of the copy.
 func region(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
-	refuse := func(rule kprobes.Rule, why string) (kprobes.Region, *kprobes.Refusal) {
-		return kprobes.Region{}, kprobes.Refuse(rule, s.Addr, "%s %s", s.Fn.At(s.Addr), why)
-	}
+	code, denied := s.Word(wordSize)
 	switch {
-	case s.Addr < s.Fn.Start || s.Addr >= s.Fn.End() || s.Fn.End()-s.Addr < wordSize:
-		return kprobes.Region{}, kprobes.Refuse(kprobes.RuleNoFunction, s.Addr, "no symbol with a size covers %#x", s.Addr)
+	case denied != nil:
+		return kprobes.Region{}, denied
 	case s.EntryText.Contains(s.Addr):
-		return refuse(kprobes.RuleEntryText, "is exception entry code")
+		return s.Refuse(kprobes.RuleEntryText, "is exception entry code")
 	case s.Exceptions != nil && s.Exceptions(s.Addr):
-		return refuse(kprobes.RuleExceptionTable, "has an exception table entry")
+		return s.Refuse(kprobes.RuleExceptionTable, "has an exception table entry")
 	}
-	code := s.Fn.Code[s.Addr-s.Fn.Start:][:wordSize:wordSize]
 	w := wordOf(code)
 	switch stack := w.below(); {
 	case classify(code, s.Addr).Kind == kprobes.ClassBreakpoint:
-		return refuse(kprobes.RuleForeign, "holds a breakpoint that is not a probe's")
+		return s.Refuse(kprobes.RuleForeign, "holds a breakpoint that is not a probe's")
 	case decide(w, conditionsFrom).kind == refused:
-		return refuse(kprobes.RuleNotEmulated, fmt.Sprintf("(%08x) is no instruction that can be emulated", uint32(w)))
+		return s.Refuse(kprobes.RuleNotEmulated, fmt.Sprintf("(%08x) is no instruction that can be emulated", uint32(w)))
 	case stack == unknown || stack > mostFrame-frame:
-		return refuse(kprobes.RuleNotEmulated, fmt.Sprintf("(%08x) stores further below the stack pointer than a detour keeps free", uint32(w)))
+		return s.Refuse(kprobes.RuleNotEmulated, fmt.Sprintf("(%08x) stores further below the stack pointer than a detour keeps free", uint32(w)))
 	}
 	return kprobes.Region{Addr: s.Addr, Code: code}, nil
 }

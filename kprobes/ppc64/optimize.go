@@ -10,25 +10,22 @@ import (
 // region decides about one instruction, which is all that a jump replaces. Other code of the function does not
 // matter, as there is no place inside of an instruction to jump to.
 func region(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
-	refuse := func(rule kprobes.Rule, why string) (kprobes.Region, *kprobes.Refusal) {
-		return kprobes.Region{}, kprobes.Refuse(rule, s.Addr, "%s %s", s.Fn.At(s.Addr), why)
-	}
+	code, denied := s.Word(wordSize)
 	switch {
-	case s.Addr < s.Fn.Start || s.Addr >= s.Fn.End() || s.Fn.End()-s.Addr < wordSize:
-		return kprobes.Region{}, kprobes.Refuse(kprobes.RuleNoFunction, s.Addr, "no symbol with a size covers %#x", s.Addr)
+	case denied != nil:
+		return kprobes.Region{}, denied
 	case s.Module:
-		return refuse(kprobes.RuleModuleText, "is text of a module")
+		return s.Refuse(kprobes.RuleModuleText, "is text of a module")
 	case s.EntryText.Contains(s.Addr):
-		return refuse(kprobes.RuleEntryText, "is exception entry code")
+		return s.Refuse(kprobes.RuleEntryText, "is exception entry code")
 	}
-	code := s.Fn.Code[s.Addr-s.Fn.Start:][:wordSize:wordSize]
 	switch w := wordOf(code); {
 	case w == trap:
-		return refuse(kprobes.RuleForeign, "holds a breakpoint that is not a probe's")
+		return s.Refuse(kprobes.RuleForeign, "holds a breakpoint that is not a probe's")
 	case w.conditional():
-		return refuse(kprobes.RuleConditional, fmt.Sprintf("(%08x) leads where registers say", uint32(w)))
+		return s.Refuse(kprobes.RuleConditional, fmt.Sprintf("(%08x) leads where registers say", uint32(w)))
 	case !w.emulated():
-		return refuse(kprobes.RuleNotEmulated, fmt.Sprintf("(%08x) is no instruction that a detour buffer can have emulated", uint32(w)))
+		return s.Refuse(kprobes.RuleNotEmulated, fmt.Sprintf("(%08x) is no instruction that a detour buffer can have emulated", uint32(w)))
 	}
 	return kprobes.Region{Addr: s.Addr, Code: code}, nil
 }
