@@ -26,7 +26,7 @@ type judged struct {
 	differs       bool
 }
 
-// verdictPrinter prints verdicts one after the other: those of a large kernel would not all fit into memory.
+// verdictPrinter prints verdicts one after the other: a large kernel has more than fit into memory.
 type verdictPrinter struct {
 	w                io.Writer
 	json, all, asks  bool // asks: the kernel was asked
