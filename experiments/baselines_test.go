@@ -28,7 +28,7 @@ var pinned = []struct {
 }{
 	{"attach-time", "f/workload.batch=100", []string{kinds.MetricStep(kinds.StepArm), kinds.MetricSyncs(kinds.StepArm), kinds.MetricLosses(kinds.StepArm)}},
 	{"attach-time-2010", "o/workload.load=busy/workload.batch=10", []string{kinds.MetricStops(kinds.StepOptimize)}},
-	{"attach-time-returns", "o/workload.batch=10", []string{kinds.MetricStep(kinds.StepClean)}},
+	{"attach-time-returns", "ro/workload.batch=10", []string{kinds.MetricStep(kinds.StepClean)}},
 	{"bystander-cost", "o/kernel.cpus=4/kernel.patching=stop_machine/workload.batch=16", []string{"cycles_stolen_optimize"}},
 	{"crowding", "b/crowd.position=last/crowd.probes=1000", []string{results.MetricCycles, kinds.MetricRegister, kinds.MetricArm}},
 	{"crowding-bucket", "b/crowd.position=last/crowd.probes=0/crowd.same_bucket=20", []string{results.MetricFirst}},

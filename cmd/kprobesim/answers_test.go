@@ -169,7 +169,7 @@ removes a kprobe in %s us. Return probes wait for the same: 100 by ftrace are ar
 		ms(kinds.StepOptimize, "o", 1), ms(kinds.StepOptimize, "o", 10_000), ms(kinds.StepRemove, "b", 1),
 		of2010(kinds.MetricStops(kinds.StepOptimize), "o", "busy", 1000), twoDigits(of2010(kinds.MetricLosses(kinds.StepOptimize), "o", "busy", 1000)),
 		twoDigits(of2010(kinds.MetricStep(kinds.StepRemove), "k", "idle", 1)),
-		twoDigits(baselineValue(t, returns, kinds.MetricStep(kinds.StepArm), "f", "workload.batch=100").Float()/1000)+" ms", ms(kinds.StepArm, "f", 100))
+		twoDigits(baselineValue(t, returns, kinds.MetricStep(kinds.StepArm), "rf", "workload.batch=100").Float()/1000)+" ms", ms(kinds.StepArm, "f", 100))
 }
 
 // waits tells what 1000 probes wait for in a step.

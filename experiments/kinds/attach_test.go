@@ -44,7 +44,7 @@ func TestAttachStops(t *testing.T) {
 func TestAttachRefuses(t *testing.T) {
 	exptest.Alone(t)
 	for _, c := range []struct{ experiment, point, set, want string }{
-		{"attach-time-returns", "f", "workload.batch=129", "has 128 places for a kretprobe"},
+		{"attach-time-returns", "rf", "workload.batch=129", "has 128 places for a kretprobe"},
 		{schema.KindAttach, "f", "kernel.image=x86_64-2020-untraced", "no function of image x86_64-2020-untraced begins with a nop"},
 		{schema.KindAttach, "b", "kernel.preempt=full", "has no text for a crowd of probes"},
 	} {

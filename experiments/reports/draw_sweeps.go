@@ -180,10 +180,14 @@ func drawEventRate(s *results.Set) (figures.Figure, error) {
 	return chart.Draw(s)
 }
 
-// drawAttachTime has a panel for each step and a line for each probe.
+// drawAttachTime has a panel for each step and a line for each probe. It shows one load of the other CPUs, that of the last
+// point.
 func drawAttachTime(s *results.Set) (figures.Figure, error) {
-	chart := figures.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Frame: figures.Frame{
-		Title:  "Attaching and removing probes: " + place(s.Points()[0]),
+	const key = "workload.load"
+	points := s.Points()
+	load := points[len(points)-1].Swept(key)
+	chart := figures.SweepChart{Over: "workload.batch", LogX: true, LogY: true, Columns: 2, Frame: figures.Frame{
+		Title:  words("Attaching and removing probes", loadText(points[len(points)-1])) + ": " + place(points[0]),
 		XLabel: "probes", YLabel: "microseconds", Caption: []string{"each step begins where the one before ends; all probes together, but for the last"},
 	}}
 	titles := map[string]string{
@@ -192,7 +196,13 @@ func drawAttachTime(s *results.Set) (figures.Figure, error) {
 	}
 	for _, step := range kinds.AttachSteps() {
 		chart.Metrics = append(chart.Metrics, figures.SweepLine{
-			Metric: kinds.MetricStep(step), Panel: cmp.Or(titles[step], step), Series: results.Point.Name,
+			Metric: kinds.MetricStep(step), Panel: cmp.Or(titles[step], step),
+			Series: func(p results.Point) string {
+				if p.Swept(key) != load {
+					return ""
+				}
+				return p.Name()
+			},
 			Style: func(p results.Point) figures.LineStyle { return figures.LineStyle{Group: p.Name()} },
 		})
 	}

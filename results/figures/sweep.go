@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -23,6 +24,7 @@ type SweepChart struct {
 	Lines      []string // swept keys that the names of lines tell
 	LogX, LogY bool
 	Metrics    []SweepLine
+	Columns    int // of panels at most; 0 for as many as a page has
 }
 
 // SweepLine is a metric of a chart.
@@ -49,7 +51,7 @@ func (c *SweepChart) Draw(s *results.Set) (Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := &Panels{Frame: c.Frame, Columns: mostColumns}
+	page := &Panels{Frame: c.Frame, Columns: cmp.Or(c.Columns, mostColumns)}
 	page.Caption = append(slices.Clone(page.Caption), results.ExplainProbes(points)...)
 	var notes sweepNotes
 	for _, f := range parts {
