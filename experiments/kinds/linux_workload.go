@@ -193,7 +193,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, w
 	return r, err
 }
 
-// randomOf is what moves the program's memory to where the layout of a replicate has it: the kernel draws places by its random
+// randomOf returns what moves the program's memory to where the layout of a replicate has it: the kernel draws places by its random
 // numbers. The first one without a seed has the places that the boot leaves.
 func randomOf(p *schema.Point) []byte {
 	if p.Layout() == (sim.Layout{}) {
