@@ -79,6 +79,15 @@ func Mark() (File, error) {
 	return File{"bin/kprobesim", f.Mode, f.Data}, err
 }
 
+// BackgroundPath is where Background lies in a root.
+const BackgroundPath = "/bin/kprobesim-background"
+
+// Background is a program that starts a command, which goes on when it has ended (distro/init/background.c).
+func Background() (File, error) {
+	f, err := program("background-", 64)
+	return File{BackgroundPath[1:], f.Mode, f.Data}, err
+}
+
 //go:embed bpf/*.bpf.o
 var objects embed.FS
 

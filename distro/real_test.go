@@ -269,6 +269,7 @@ func TestInitIsFresh(t *testing.T) {
 			checkProgram(t, isa, "attach", "attach-", func() (distro.File, error) { return distro.Attach(bits) })
 			checkProgram(t, isa, "work", "work-", func() (distro.File, error) { return distro.Work(bits) })
 			checkProgram(t, isa, "mark", "mark-", distro.Mark)
+			checkProgram(t, isa, "background", "background-", distro.Background)
 		}
 		checkProgram(t, isa, "insert", "insert-", func() (distro.File, error) {
 			files, err := distro.Inserting(bits, "", nil, "")

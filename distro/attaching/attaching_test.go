@@ -14,7 +14,7 @@ import (
 const (
 	mmap, perfEventOpen, bpf = 9, 298, 321
 
-	mapCreate, mapUpdateElem, progLoad, objGetInfo, rawTracepointOpen, linkCreate = 0, 2, 5, 15, 17, 28
+	mapCreate, mapUpdateElem, progLoad, progGetNextID, progGetFDByID, objGetInfo, rawTracepointOpen, linkCreate = 0, 2, 5, 11, 13, 15, 17, 28
 )
 
 // fake is a kernel that answers what loaders ask, or refuses one of its calls with an error number.
@@ -22,7 +22,8 @@ type fake struct {
 	refuse uint64 // a system call, or a command of bpf(2) with bit 32
 	errno  int64
 	files  map[string]string
-	bare   bool // it does not compile programs
+	loaded uint32 // how many programs others have loaded
+	bare   bool   // it does not compile programs
 	loads  int
 	made   []uint64 // what was called
 	probe  []byte   // the attributes of the last perf event
@@ -47,6 +48,13 @@ func (f *fake) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, 
 		}
 	}
 	switch {
+	case number == bpf && args[0] == progGetNextID:
+		id := at(args[1])
+		if binary.LittleEndian.Uint32(id) == f.loaded {
+			return -2, nil
+		}
+		binary.LittleEndian.PutUint32(id[4:], binary.LittleEndian.Uint32(id)+1)
+		return 0, nil
 	case key == f.refuse:
 		return -f.errno, nil
 	case number == bpf && args[0] == mapUpdateElem:
@@ -58,6 +66,7 @@ func (f *fake) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, 
 	case number == bpf && args[0] == objGetInfo && !f.bare:
 		info := at(binary.LittleEndian.Uint64(at(args[1])[8:]))
 		binary.LittleEndian.PutUint32(info[104:], 1)
+		copy(info[64:80], "named")
 		binary.LittleEndian.PutUint64(at(binary.LittleEndian.Uint64(info[112:])), 0xffffffffc0000100)
 		binary.LittleEndian.PutUint32(at(binary.LittleEndian.Uint64(info[120:])), 0x40)
 	}
@@ -159,6 +168,25 @@ func TestCounters(t *testing.T) {
 		require.NoError(t, err)
 		_, got, ok := p.Counter()
 		require.That(t, got == unit && ok == (unit > 0), "%s: a hit adds %d, want %d", program, got, unit)
+	}
+}
+
+// TestLoaded lists programs that others have loaded.
+func TestLoaded(t *testing.T) {
+	all, err := attaching.Loaded(with(fake{loaded: 2}))
+	require.NoError(t, err)
+	if len(all) != 2 || all[1].Name != "named" || all[1].Entry() != 0xffffffffc0000100 {
+		t.Errorf("%+v", all)
+	}
+	none, err := attaching.Loaded(with(fake{}))
+	if err != nil || len(none) > 0 {
+		t.Errorf("%v, %v", none, err)
+	}
+	for want, f := range map[string]fake{
+		"refused to find a program: error 1 (EPERM)": {loaded: 1, refuse: progGetFDByID | 1<<32, errno: 1},
+		"interprets them": {loaded: 1, bare: true},
+	} {
+		require.Error(t, require.Err(attaching.Loaded(with(f))), want, "refused")
 	}
 }
 

@@ -22,6 +22,8 @@ const (
 	objGetInfo        = 15
 	rawTracepointOpen = 17
 	btfLoad           = 18
+	progGetNextID     = 11
+	progGetFDByID     = 13
 	mapFreeze         = 22
 	linkCreate        = 28
 )
@@ -148,7 +150,7 @@ func (l *loader) load(p *ebpf.ProgramSpec, t target) (fd int64, loaded Program, 
 		return 0, loaded, lacks.explain(err)
 	}
 	loaded = Program{Name: p.Name}
-	loaded.Code, err = find(l, fd)
+	_, loaded.Code, err = find(l, fd)
 	return fd, loaded, err
 }
 
@@ -250,8 +252,36 @@ func end(text string) string {
 	return fmt.Sprintf("(%d lines before)\n%s", len(lines)-keep, strings.Join(lines[len(lines)-keep:], "\n"))
 }
 
-// find asks the kernel where the machine code of a program lies.
-func find(g Guest, fd int64) (code [][2]uint64, err error) {
+// Loaded lists the programs that others have loaded, in the order in which they did.
+func Loaded(g Guest) (out []Program, err error) {
+	for id := uint32(0); ; {
+		m, attr := g.Memory(), make(fields, 12)
+		attr.u32(0, id)
+		at := m.put(attr)
+		_, err := call(g, "tell of the next program", callBPF, m, progGetNextID, at, uint64(len(attr)))
+		if refused := (*Refused)(nil); errors.As(err, &refused) && refused.Errno == noEntry {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		id = binary.LittleEndian.Uint32(m.at(at)[4:])
+		attr = make(fields, 12)
+		attr.u32(0, id)
+		fd, err := bpf(g, "find a program", progGetFDByID, g.Memory(), attr)
+		if err != nil {
+			return nil, err
+		}
+		p := Program{}
+		if p.Name, p.Code, err = find(g, fd); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+}
+
+// find asks the kernel for the name of a program, and where its machine code lies.
+func find(g Guest, fd int64) (name string, code [][2]uint64, err error) {
 	const most = 256 // functions of a program (BPF_MAX_SUBPROGS)
 	m, info, attr := g.Memory(), make(fields, 208), make(fields, 16)
 	at, length := m.put(make([]byte, most*8)), m.put(make([]byte, most*4))
@@ -264,15 +294,16 @@ func find(g Guest, fd int64) (code [][2]uint64, err error) {
 	told := m.put(info)
 	attr.u64(8, told)
 	if _, err := bpf(g, "tell of a program", objGetInfo, m, attr); err != nil {
-		return nil, err
+		return "", nil, err
 	}
+	text, _, _ := bytes.Cut(m.at(told)[64:80], []byte{0})
 	n := min(most, binary.LittleEndian.Uint32(m.at(told)[104:]))
 	for i := range uint64(n) {
 		start := binary.LittleEndian.Uint64(m.at(at + 8*i))
 		code = append(code, [2]uint64{start, start + uint64(binary.LittleEndian.Uint32(m.at(length+4*i)))})
 	}
 	if n == 0 || code[0][0] == 0 || code[0][0] == code[0][1] {
-		return nil, errors.New("the kernel does not compile programs of BPF, and interprets them: their hits cannot be told")
+		return "", nil, errors.New("the kernel does not compile programs of BPF, and interprets them: their hits cannot be told")
 	}
-	return code, nil
+	return string(text), code, nil
 }

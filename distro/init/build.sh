@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds a program for an instruction set: build.sh x86_64|i386 OUTPUT [init|ask|measure|attach|work|insert|mark]. It needs gcc and binutils of
+# Builds a program for an instruction set: build.sh x86_64|i386 OUTPUT [init|ask|measure|attach|work|insert|mark|background]. It needs gcc and binutils of
 # Debian 12.
 set -eu
 dir=$(dirname "$0")

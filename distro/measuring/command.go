@@ -26,6 +26,10 @@ type Command struct {
 	// Attach is attached before the first run; nil for nothing. Attached, if it is not nil, is told what came of it.
 	Attach   *attaching.Attachment
 	Attached func(*attaching.Attached)
+	// Tool is a command that attaches programs itself, in place of Attach, and goes on during the region; nil for none. It has
+	// Settle milliseconds before the first run.
+	Tool   []string
+	Settle int
 }
 
 // Outcome holds what a command did in its region of interest, and what it said.
@@ -99,6 +103,9 @@ func (l *Lab) Command(o Command, w Watch) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.tool(&o); err != nil {
+		return nil, err
+	}
 	count, err := l.attachCounted(s, &o)
 	if err != nil {
 		return nil, err
@@ -156,11 +163,15 @@ func (o *Outcome) Err() error {
 	if err == nil {
 		return nil
 	}
-	text := ""
+	return fmt.Errorf("%w%s; it has printed:\n%s", err, o.unmodelled(), o.said())
+}
+
+// unmodelled names instructions that programs have executed and that are not modelled.
+func (o *Outcome) unmodelled() (text string) {
 	for _, r := range o.Refused {
 		text += fmt.Sprintf(", which has executed %s at %#x, an instruction that is not modelled", r.Name, r.PC)
 	}
-	return fmt.Errorf("%w%s; it has printed:\n%s", err, text, o.said())
+	return text
 }
 
 // said is the end of what the command has printed.

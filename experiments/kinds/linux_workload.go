@@ -3,6 +3,8 @@ package kinds
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/pprof/profile"
 
@@ -90,11 +92,7 @@ func measureWorkload(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*
 	if p.Probe.Linux.What == schema.LinuxNone {
 		return plain.measurement(p, plain), nil
 	}
-	a, err := attachmentOf(p.Probe.Linux)
-	if err != nil {
-		return nil, err
-	}
-	with, err := runWorkload(p, lab, a, watch)
+	with, err := runWorkload(p, lab, p.Probe.Linux, watch)
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +102,20 @@ func measureWorkload(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*
 	return with.measurement(p, plain), nil
 }
 
-// attachmentOf reads what a point attaches.
-func attachmentOf(l *schema.LinuxProbe) (*attaching.Attachment, error) {
-	if l.Object == nil {
-		return &attaching.Attachment{Way: l.What, Program: l.Program, Target: l.Target, Offset: uint64(l.Offset), Hits: uint64(l.Room)}, nil
+// attach completes an order by what a point attaches; nil for nothing.
+func attach(l *schema.LinuxProbe, o *measuring.Command) error {
+	switch {
+	case l == nil:
+	case l.Tool != nil:
+		o.Tool, o.Settle = l.Tool.Command, int(l.Tool.Settle)
+	case l.Object != nil:
+		object, err := attaching.ReadObject(l.Object.File, l.Object.Programs, l.Object.Target)
+		o.Attach = &attaching.Attachment{Object: object}
+		return err
+	default:
+		o.Attach = &attaching.Attachment{Way: l.What, Program: l.Program, Target: l.Target, Offset: uint64(l.Offset), Hits: uint64(l.Room)}
 	}
-	o, err := attaching.ReadObject(l.Object.File, l.Object.Programs, l.Object.Target)
-	return &attaching.Attachment{Object: o}, err
+	return nil
 }
 
 // entries counts how often programs were entered.
@@ -128,6 +133,20 @@ func (e *entries) Step(s *cpus.Step) {
 	}
 }
 
+// note notes the entries of each of several programs; equal names count together.
+func (e *entries) note(m *Measurement) {
+	if len(e.of) < 2 {
+		return
+	}
+	sums := map[string]int64{}
+	for i, p := range e.of {
+		sums[p.Name] += e.n[i]
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		m.note(metricEvents+"_"+name, "events", sums[name], 1)
+	}
+}
+
 // ofCPUs tells one observer of each CPU.
 type ofCPUs []cpus.Observer
 
@@ -135,14 +154,17 @@ type ofCPUs []cpus.Observer
 func (o ofCPUs) Step(s *cpus.Step) { o[s.CPU].Step(s) }
 
 // runWorkload runs the program of a point once. A command that fails is an error with what it has said.
-func runWorkload(p *schema.Point, lab *measuring.Lab, a *attaching.Attachment, watch func(*sim.Machine) cpus.Observer) (*working, error) {
+func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watch func(*sim.Machine) cpus.Observer) (*working, error) {
 	w := p.Linux.Working
 	tally, hit := sim.NewTally(sim.OfSteps{}), &entries{}
 	var attached *attaching.Attached
 	var profiles []*sim.Profile
 	order := measuring.Command{
-		Args: w.Command, Env: w.Env, Warm: int(w.Warm), Marks: w.Marks, Attach: a, Random: randomOf(p),
+		Args: w.Command, Env: w.Env, Warm: int(w.Warm), Marks: w.Marks, Random: randomOf(p),
 		Attached: func(a *attaching.Attached) { attached = a },
+	}
+	if err := attach(l, &order); err != nil {
+		return nil, err
 	}
 	out, err := lab.Command(order, func(m *sim.Machine) cpus.Observer {
 		if attached != nil {
@@ -241,6 +263,8 @@ func (r *working) verify(p *schema.Point, plain *working) error {
 	switch off := r.hits - counted; {
 	case r.hits == 0 && l.Object != nil:
 		return fmt.Errorf("no program of %s was hit in the region of interest", l.Object.Path)
+	case r.hits == 0 && l.Tool != nil:
+		return fmt.Errorf("no program that %s has loaded was hit in the region of interest", l.Tool.Command[0])
 	case r.hits == 0:
 		return fmt.Errorf("%s at %s was not hit in the region of interest", l.What, l.Target)
 	case l.Program == attaching.Count && (off < -slack || off > slack), r.Counts && off < -slack:
@@ -271,11 +295,7 @@ func (r *working) measurement(p *schema.Point, plain *working) *Measurement {
 	if r.Counts {
 		m.note(metricLost, "events", r.hits-int64(r.Counted), 1)
 	}
-	if len(r.entered.of) > 1 {
-		for i, p := range r.entered.of {
-			m.note(metricEvents+"_"+p.Name, "events", r.entered.n[i], 1)
-		}
-	}
+	r.entered.note(m)
 	m.note(metricEventRate, "events/s", events*p.Machine.CPU.Hz, r.Ticks.Cycles())
 	m.cyclesOver(results.MetricCycles, over, events)
 	m.microsOver(results.MetricMicros, over, events, p.Machine.CPU.Hz)

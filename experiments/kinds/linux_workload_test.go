@@ -38,12 +38,40 @@ func TestLinuxWorkloadObject(t *testing.T) {
 	workload(t, "linux-workload-object", map[string]float64{"latencies": 42})
 }
 
+// TestLinuxWorkloadTool runs it beside a tool that others have made. Each program is entered as often as dd
+// makes its call: reads and writes one a block.
+func TestLinuxWorkloadTool(t *testing.T) {
+	const what = "a program beside a tool of Debian under a packaged kernel"
+	hosttools.Kernels(t, "vmlinuz*-amd64", what)
+	p, err := linuxLoader.Plan("linux-workload-tool", []string{writes})
+	require.NoError(t, err)
+	if p.Lacking != nil {
+		hosttools.Missing(t, what, p.Lacking.Error())
+	}
+	pt, err := p.Point("vfsstat")
+	require.NoError(t, err)
+	m, err := kinds.Measure(pt)
+	require.NoError(t, err)
+	values := map[string]float64{}
+	for _, r := range require.Must(reports.Records(pt, m))(t) {
+		values[r.Metric] = r.Value.Float()
+	}
+	for metric, want := range map[string]float64{"events_fentry_vfs_read": 20, "events_fentry_vfs_writ": 21, "events_fentry_vfs_fsyn": 0} {
+		if got, ok := values[metric]; !ok || got != want {
+			t.Errorf("%s: %v, want %v of %v", metric, got, want, values)
+		}
+	}
+}
+
+// writes has dd write 20 blocks, and a line that it prints.
+const writes = "workload.command=[\"/bin/busybox\", \"sh\", \"-c\", " +
+	"\"kprobesim mark begin; dd if=/dev/zero of=/tmp/file bs=512 count=20 2>/dev/null; kprobesim mark end\"]"
+
 // workload measures all points of an experiment that writes 21 times. Each has 21 events, unless events has another number.
 func workload(t *testing.T, name string, events map[string]float64) *schema.Plan {
 	t.Helper()
 	hosttools.Kernels(t, "vmlinuz*-amd64", "a program under the probes of a packaged kernel")
-	p, err := linuxLoader.Plan(name, []string{"workload.command=[\"/bin/busybox\", \"sh\", \"-c\", " +
-		"\"kprobesim mark begin; dd if=/dev/zero of=/tmp/file bs=512 count=20 2>/dev/null; kprobesim mark end\"]"})
+	p, err := linuxLoader.Plan(name, []string{writes})
 	require.NoError(t, err)
 	if p.Lacking != nil {
 		hosttools.Missing(t, "a program under the probes of a packaged kernel", p.Lacking.Error())
@@ -76,6 +104,11 @@ func TestLinuxWorkloadRefuses(t *testing.T) {
 	hosttools.Kernels(t, "vmlinuz*-amd64", "errors of a program under a packaged kernel")
 	const whole = "workload.region=command"
 	script := func(s string) string { return "workload.command=[\"/bin/busybox\", \"sh\", \"-c\", \"" + s + "\"]" }
+	tool := func(s string) []string {
+		return []string{
+			"points=[{name=\"kprobe\", kind=\"tool\", command=[\"/bin/busybox\", \"sh\", \"-c\", \"" + s + "\"]}]", whole, script("echo x"),
+		}
+	}
 	for _, c := range []struct {
 		want string
 		sets []string
@@ -84,6 +117,8 @@ func TestLinuxWorkloadRefuses(t *testing.T) {
 		{"the command ended before it set mark 2", []string{script("kprobesim mark begin")}},
 		{"kprobe at do_sys_openat2 was not hit", []string{"points.kprobe.target=do_sys_openat2", script("kprobesim mark begin; kprobesim mark end")}},
 		{"refused to attach kprobe to nowhere", []string{"points.kprobe.target=nowhere", whole, script("echo x")}},
+		{"/bin/busybox has loaded no program of BPF within 50 ms; it has printed:\nhello", append(tool("echo hello"), "points.kprobe.settle=50")},
+		{"/bin/busybox has loaded no program of BPF within 1000 ms; it has printed:\n", tool("exit 3")},
 		{"budget", []string{"budget=20 ms", whole, script("while :; do :; done")}},
 	} {
 		p, err := planning.NewLoader().Plan("linux-workload", c.sets)

@@ -53,7 +53,7 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 	pt.Linux.Kernel, pt.Linux.Work = k.read, &p.l.work
 	p.l.depend("kernel", k.Name, k.Hash)
 	if pt.Linux.Working != nil {
-		err := p.l.root(root, pt.Linux.Working)
+		err := p.l.root(root, pt.Linux.Working, toolsOf(e.Probes))
 		if lack := (*lackingRoot)(nil); errors.As(err, &lack) {
 			p.plan.Lacking = err
 			p.points(root, pt, e, c, nil)
@@ -243,6 +243,16 @@ func (l *Loader) userModules(probes []schema.Probe) (err error) {
 		l.depend("module", m.Path, outdir.Hash(m.File))
 	}
 	return nil
+}
+
+// toolsOf lists the tools of points.
+func toolsOf(probes []schema.Probe) (tools []*schema.UserTool) {
+	for _, p := range probes {
+		if p.Linux.Tool != nil {
+			tools = append(tools, p.Linux.Tool)
+		}
+	}
+	return tools
 }
 
 // userObjects reads the object files of points that attach one, and says what is wrong with them before anything runs.

@@ -30,7 +30,7 @@ func experimentsOn(t *testing.T, isa, machine string) {
 	for _, name := range []string{"linux-probes", "linux-probes-i386", "linux-attach"} {
 		refused[name] = "kind linux boots a packaged kernel"
 	}
-	for _, name := range []string{"linux-workload", "linux-workload-server", "linux-workload-sqlite", "linux-workload-object"} {
+	for _, name := range []string{"linux-workload", "linux-workload-server", "linux-workload-sqlite", "linux-workload-object", "linux-workload-tool"} {
 		refused[name] = "kind linux-workload boots a packaged kernel"
 	}
 	if isa != "arm" { // the published loop around instructions of ARM

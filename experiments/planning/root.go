@@ -18,7 +18,7 @@ import (
 
 // root makes the root file system of an experiment: what its folders and archives have, a later one before an earlier one, with
 // the input and the program that sets marks.
-func (l *Loader) root(file *doc.Node, w *schema.Working) error {
+func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserTool) error {
 	tree := rootfs.Tree{}
 	for _, name := range w.Root {
 		if err := l.addRoot(tree, folder(file, "workload", "root"), name); err != nil {
@@ -50,9 +50,27 @@ func (l *Loader) root(file *doc.Node, w *schema.Working) error {
 		return err
 	}
 	tree.Put(mark)
+	if err := putTools(tree, tools); err != nil {
+		return err
+	}
 	w.Archive = distro.Initrd(tree.Files())
 	w.Hash = outdir.Hash(w.Archive)
 	l.depend("root", strings.Join(w.Root, "+"), w.Hash)
+	return nil
+}
+
+// putTools adds the program that starts tools, if there are any, and wants each to be in the root.
+func putTools(tree rootfs.Tree, tools []*schema.UserTool) error {
+	for _, t := range tools {
+		if err := tree.Executable(t.Command[0]); err != nil {
+			return fmt.Errorf("command of a tool: %w", err)
+		}
+		f, err := distro.Background()
+		if err != nil {
+			return err
+		}
+		tree.Put(f)
+	}
 	return nil
 }
 

@@ -40,14 +40,17 @@ func TestRoot(t *testing.T) {
 		}
 	}
 	for set, want := range map[string]string{
-		"workload.command=[\"/bin/none\"]":    "workload.command: the root has no file /bin/none",
-		"workload.command=[\"busybox\"]":      "write the path of the program in the root first",
-		"workload.root=[\"./none\"]":          "no such file",
-		"workload.root=[\"vmlinuz-6.1.0-9\"]": "is neither a folder nor an archive",
-		"workload.only=[\"/lib/none\"]":       "workload.only: the root has no file /lib/none",
-		"workload.input=" + dir + "/none":     "workload.input",
-		"points.fentry.kind=uprobe":           "unknown value",
-		"replicates=2":                        "has no use for them",
+		"workload.command=[\"/bin/none\"]":                              "workload.command: the root has no file /bin/none",
+		"workload.command=[\"busybox\"]":                                "write the path of the program in the root first",
+		"workload.root=[\"./none\"]":                                    "no such file",
+		"workload.root=[\"vmlinuz-6.1.0-9\"]":                           "is neither a folder nor an archive",
+		"workload.only=[\"/lib/none\"]":                                 "workload.only: the root has no file /lib/none",
+		"workload.input=" + dir + "/none":                               "workload.input",
+		"points.fentry.kind=uprobe":                                     "unknown value",
+		"points=[{name=\"a\", kind=\"tool\", command=[\"/bin/none\"]}]": "workload.command of a tool: the root has no file /bin/none",
+		"points=[{name=\"a\", kind=\"tool\", command=[\"none\"]}]":      "write the path of the program in the root first",
+		"points=[{name=\"a\", kind=\"tool\"}]":                          "command",
+		"replicates=2":                                                  "has no use for them",
 	} {
 		require.Error(t, require.Err(planning.NewLoader().Plan("linux-workload", []string{set})), want, "%s", set)
 	}

@@ -58,6 +58,7 @@ const (
 	LinuxWatch     = "watchpoint"
 	LinuxModule    = "module" // what a module of the user's sets up
 	linuxObject    = "object" // programs of BPF of an object file of the user's
+	linuxTool      = "tool"   // a command that attaches what it likes
 )
 
 // Handlers of such points.
@@ -75,6 +76,7 @@ type LinuxProbe struct {
 	Offset  int64  // of the probe in the target; negative where the kernel's rules choose an instruction for the mode
 	Module  *UserModule
 	Object  *UserObject
+	Tool    *UserTool
 	// Program says what a program of BPF does at each hit (package attaching); "" without one.
 	Program string
 	// Room is for how many hits a ring buffer has room, of the kind linux-workload.
@@ -95,6 +97,12 @@ type UserObject struct {
 	File     []byte   // read by the planner
 	Programs []string // those that are attached; nil for all
 	Target   string   // in place of what sections name; "" for that
+}
+
+// UserTool is a command that attaches programs of BPF itself, and goes on while the program of a point runs.
+type UserTool struct {
+	Command []string // path in the root, and arguments
+	Settle  int64    // milliseconds that it has before
 }
 
 // readUserModule reads what a point of the kind module inserts.

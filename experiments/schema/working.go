@@ -53,20 +53,29 @@ func ReadWorking(r *doc.Reader) *Working {
 	w := &Working{
 		Root:    doc.Need(r, "root", doc.ListOf(doc.Text)),
 		Only:    doc.Opt(r, "only", nil, doc.ListOf(doc.Text)),
-		Command: doc.Need(r, "command", doc.ListOf(doc.Text)),
+		Command: readCommand(r),
 		Env:     doc.Opt(r, "env", defaultEnv(), doc.ListOf(doc.Text)),
 		Input:   doc.Opt(r, "input", "", besideFile),
 		Marks:   doc.Opt(r, "region", regionCommand, doc.OneOf(regionCommand, regionMarks)) == regionMarks,
 		Warm:    doc.Opt(r, "warmup", 0, doc.Int(0, maxWarm)),
-	}
-	if r.Has("command") && len(w.Command) == 0 || len(w.Command) > 0 && !path.IsAbs(w.Command[0]) {
-		r.Errorf("command", "write the path of the program in the root first, from / on, and an argument each behind it")
 	}
 	if r.Has("root") && len(w.Root) == 0 {
 		r.Errorf("root", "a program needs files: name a folder or an archive")
 	}
 	return w
 }
+
+// readCommand reads the path of a program in the root, and its arguments.
+func readCommand(r *doc.Reader) []string {
+	c := doc.Need(r, "command", doc.ListOf(doc.Text))
+	if r.Has("command") && len(c) == 0 || len(c) > 0 && !path.IsAbs(c[0]) {
+		r.Errorf("command", "write the path of the program in the root first, from / on, and an argument each behind it")
+	}
+	return c
+}
+
+// defaultSettle is how many milliseconds a tool has to attach what it likes.
+const defaultSettle = 1000
 
 // maxWarm bounds the runs before a region.
 const maxWarm = 1000
@@ -87,14 +96,18 @@ func ReadWorkingProbes(r *doc.Reader) []Probe { return readPoints(r, readWorking
 
 func readWorkingPoint(r *doc.Reader) Probe {
 	defer r.Done()
-	l := &LinuxProbe{What: doc.Need(r, "kind", doc.OneOf(append([]string{LinuxNone, linuxObject}, workingWays()...)...)), Handler: LinuxEvent}
+	l := &LinuxProbe{What: doc.Need(r, "kind", doc.OneOf(append([]string{LinuxNone, linuxObject, linuxTool}, workingWays()...)...)), Handler: LinuxEvent}
 	p := Probe{Name: doc.Need(r, "name", doc.Name), Mode: kprobes.Stepped, Linux: l}
 	p.Title = doc.Opt(r, "title", p.Name, doc.Text)
 	if l.What == LinuxNone || l.What == "" {
 		return p
 	}
-	if l.What == linuxObject {
+	switch l.What {
+	case linuxObject:
 		l.Object = readUserObject(r)
+		return p
+	case linuxTool:
+		l.Tool = &UserTool{Command: readCommand(r), Settle: doc.Opt(r, "settle", defaultSettle, doc.Int(1, 60_000))}
 		return p
 	}
 	l.Program = doc.Opt(r, "program", attaching.Count, doc.OneOf(attaching.Empty, attaching.Count, attaching.Ringbuf))
