@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,7 @@ func (p *planner) port(root *doc.Node, settings []doc.Setting) (out []doc.Settin
 		}
 		need := p.portModes(root, t)
 		p.portSweep(root, t)
+		p.portPlaces(root, t)
 		im := portImage(t, root.Find("kernel", "era").Text, p.l.optionsOf(root, t), need)
 		for _, set := range [][2]string{{"isa", t.Name}, {"image", im.Name}, {"era", im.Era}} {
 			out = append(out, kernelSetting(set[0], set[1], s.Value.Pos))
@@ -149,6 +151,30 @@ func (p *planner) portSweep(root *doc.Node, t *targets.Target) {
 	for _, key := range [][2]string{{"kernel", "cpus"}, {"kernel", "patching"}, {"workload", "target"}} {
 		p.portAxis(root, key[0], key[1], func(v string) bool { return hasValue(t, strings.Join(key[:], "."), v) })
 	}
+}
+
+// portPlaces leaves out what an experiment says of its own instruction set: offsets of points, which count bytes of its
+// instructions, and a way of changing text that the target's kernels do not have.
+func (p *planner) portPlaces(root *doc.Node, t *targets.Target) {
+	kernel, points := root.Get("kernel"), root.Get("points")
+	if kernel == nil || points == nil {
+		return
+	}
+	if n := kernel.Get("patching"); n != nil && !hasValue(t, "kernel.patching", n.Text) {
+		p.portWithout(kernel, "patching", "kernel.patching "+n.Text)
+	}
+	isa := root.Find("kernel", "isa").Text
+	for _, pt := range points.Items {
+		if n := pt.Get("offset"); n != nil && isa != t.Name {
+			p.portWithout(pt, "offset", fmt.Sprintf("offset %s of %s in code of %s", n.Text, pt.Find("name").Text, isa))
+		}
+	}
+}
+
+// portWithout takes a key out of a table, and says what that was.
+func (p *planner) portWithout(n *doc.Node, key, text string) {
+	n.Fields = slices.DeleteFunc(n.Fields, func(f doc.Field) bool { return f.Key == key })
+	p.plan.Moved.Left = append(p.plan.Moved.Left, text)
 }
 
 // hasValue tells whether a target can have a value of a key: as many CPUs as its board has places for, ways of changing text

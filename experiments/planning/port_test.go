@@ -71,6 +71,27 @@ func experimentsOn(t *testing.T, isa, machine string) {
 	}
 }
 
+// TestPlacesOfAnotherISA: offsets in bytes of x86 instructions and a protocol of breakpoints mean nothing on ppc64. They are left
+// out, and the report says so; on the experiment's own instruction set they stay.
+func TestPlacesOfAnotherISA(t *testing.T) {
+	for _, c := range []struct {
+		experiment string
+		sets, left []string
+		offset     uint64
+	}{
+		{"event-rate", []string{"isa=ppc64", "machine=power5-1656"}, []string{"offset 5 of o in code of x86_64", "offset 5 of b in code of x86_64", "offset 5 of k in code of x86_64"}, 0},
+		{"attach-time", []string{"isa=ppc64", "machine=power5-1656"}, []string{"kernel.patching breakpoint-batch"}, 0},
+		{"event-rate", []string{"isa=x86_64"}, nil, 5},
+	} {
+		plan, err := planning.NewLoader().Plan(c.experiment, c.sets)
+		require.NoError(t, err)
+		i := slices.IndexFunc(plan.Points, func(pt schema.Point) bool { return pt.Probe.Name == "o" })
+		if pt := plan.Points[i]; !slices.Equal(plan.Moved.Left, c.left) || pt.Workload.Offset != c.offset || pt.Kernel.Patching != "" {
+			t.Errorf("%s %v: left out are %q; offset %d, patching %q", c.experiment, c.sets, plan.Moved.Left, pt.Workload.Offset, pt.Kernel.Patching)
+		}
+	}
+}
+
 // TestModesOfAnotherISA: where no hit can step, every point without a jump is emulated, and the report says so once.
 func TestModesOfAnotherISA(t *testing.T) {
 	exptest.Alone(t)
