@@ -98,6 +98,15 @@ func (s *session) counted(p *attaching.Attached) (n uint64, ok bool, err error) 
 	if p == nil {
 		return 0, false, nil
 	}
+	for _, r := range p.Rings {
+		position, err := s.word(r.Addr)
+		if err == nil {
+			err = filled(r, position)
+		}
+		if err != nil {
+			return 0, false, err
+		}
+	}
 	at, unit, ok := p.Counter()
 	if !ok {
 		return 0, false, nil

@@ -20,6 +20,11 @@ const (
 // another handler.
 func (b *bench) attachment(p *schema.Point, o measuring.Order) (_ measuring.Order, s *site, err error) {
 	l := p.Probe.Linux
+	if l.Object != nil {
+		object, err := attaching.ReadObject(l.Object.File, l.Object.Programs, l.Object.Target)
+		o.Attach = &attaching.Attachment{Object: object}
+		return o, nil, err
+	}
 	a := attaching.Attachment{Way: l.What, Program: l.Program, Target: targetOf(p)}
 	switch {
 	case l.What == schema.LinuxKprobe || l.What == schema.LinuxKretprobe:
@@ -37,11 +42,14 @@ func (b *bench) attachment(p *schema.Point, o measuring.Order) (_ measuring.Orde
 	return o, s, err
 }
 
-// attachedHits is how often what is attached was reached in a region: the entries of its program, or of a function of the kernel.
+// attachedHits counts how often a region has reached what is attached: entries of each of its programs, or of a function of the kernel.
 func (b *bench) attachedHits(a *attaching.Attached, seen arrivals) (n int64, err error) {
 	if a.Function == "" {
 		for _, p := range a.Programs {
-			n += seen[p.Entry()]
+			if n = seen[p.Entry()]; n != seen[a.Programs[0].Entry()] {
+				return 0, fmt.Errorf("program %s was entered %d times, and %s %d times: choose programs that each call of the loop enters once",
+					p.Name, n, a.Programs[0].Name, seen[a.Programs[0].Entry()])
+			}
 		}
 		return n, nil
 	}
@@ -58,11 +66,19 @@ func verifyAttached(p *schema.Point, with *stretch, c Counts) error {
 	case with.attached == nil:
 		return nil
 	case c.Hits != c.Calls:
-		return fmt.Errorf("%s was hit %d times in %d calls: put %s on the path of the loop, once a call", p.Probe.Linux.What, c.Hits, c.Calls, targetOf(p))
+		return fmt.Errorf("%s was hit %d times in %d calls: put %s on the path of the loop, once a call", p.Probe.Linux.What, c.Hits, c.Calls, placed(p))
 	case with.Counts && int64(with.Counted) != c.Hits:
 		return fmt.Errorf("the program was entered %d times, and has counted %d: what it counts is not there", c.Hits, with.Counted)
 	}
 	return nil
+}
+
+// placed names what a point attaches, or where.
+func placed(p *schema.Point) string {
+	if o := p.Probe.Linux.Object; o != nil {
+		return o.Path
+	}
+	return targetOf(p)
 }
 
 // attached notes what a call takes without the probe, and how many hits a second there are with it.

@@ -110,3 +110,28 @@ func TestLinuxAttachRefuses(t *testing.T) {
 		require.Error(t, require.Err(kinds.Measure(pt)), c.want, "%s with %s", c.point, c.set)
 	}
 }
+
+// TestLinuxAttachObject attaches programs of an object file, each of which a call enters once: here the loop calls read.
+func TestLinuxAttachObject(t *testing.T) {
+	point := func(more string) *schema.Point {
+		t.Helper()
+		p := attachPlan(t, "workload.loop=read", "workload.target=vfs_read",
+			"points=[{name=\"object\", kind=\"object\", file=\"writes\", "+more+"}]")
+		pt, err := p.Point("object")
+		require.NoError(t, err)
+		return pt
+	}
+	for _, programs := range []string{"\"registers\"", "\"begins\", \"ends\""} {
+		pt := point("target=\"vfs_read\", programs=[" + programs + "]")
+		m, err := kinds.Measure(pt)
+		require.NoError(t, err)
+		checkAttached(t, require.Must(reports.Records(pt, m))(t), 0, true)
+	}
+	for more, want := range map[string]string{
+		"programs=[\"sizes\"]":                       "object was hit 0 times in 40 calls: put writes on the path of the loop, once a call",
+		"programs=[\"any\", \"sizes\"]":              "choose programs that each call of the loop enters once",
+		"target=\"nowhere\", programs=[\"returns\"]": "program returns: the kernel refused to attach kretprobe to nowhere: error 2 (ENOENT): it has no function nowhere",
+	} {
+		require.Error(t, require.Err(kinds.Measure(point(more))), want, "%s", more)
+	}
+}

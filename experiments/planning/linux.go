@@ -79,6 +79,10 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
 		return
 	}
+	if err := p.l.userObjects(e.Probes); err != nil {
+		p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
+		return
+	}
 	if pt.Linux.ModuleHash == "" {
 		p.leaveOut(e, pt.Kernel.Era)
 	}

@@ -9,7 +9,7 @@ import (
 
 // linuxKinds are the kinds of points of the kind linux: those that were there before BPF, and the other ways to attach.
 func linuxKinds() []string {
-	kinds := []string{LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, linuxUretprobe, LinuxWatch, LinuxModule}
+	kinds := []string{LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, linuxUretprobe, LinuxWatch, LinuxModule, LinuxObject}
 	for _, w := range attaching.Ways() {
 		if !slices.Contains(kinds, w) {
 			kinds = append(kinds, w)
@@ -20,7 +20,7 @@ func linuxKinds() []string {
 
 // Attached reports whether something is attached by system calls, as package attaching does.
 func (l *LinuxProbe) Attached() bool {
-	return l.Program != "" || slices.Contains(attaching.Ways(), l.What) && !l.named()
+	return l.Program != "" || l.Object != nil || slices.Contains(attaching.Ways(), l.What) && !l.named()
 }
 
 // named reports whether the kind is one for which a point says how its hits run and who handles them.

@@ -57,7 +57,7 @@ const (
 	linuxUretprobe = "uretprobe"
 	LinuxWatch     = "watchpoint"
 	LinuxModule    = "module" // what a module of the user's sets up
-	linuxObject    = "object" // programs of BPF of an object file of the user's
+	LinuxObject    = "object" // programs of BPF of an object file of the user's
 	linuxTool      = "tool"   // a command that attaches what it likes
 )
 
@@ -194,8 +194,11 @@ func readLinuxPoint(r *doc.Reader) Probe {
 		Offset:  doc.Opt(r, "offset", chosen, doc.Int(0, 1<<20)),
 	}
 	p := Probe{Name: doc.Need(r, "name", doc.Name), Mode: kprobes.Stepped, Linux: l}
-	if what == LinuxModule {
+	switch what {
+	case LinuxModule:
 		l.Module = readUserModule(r)
+	case LinuxObject:
+		l.Object = readUserObject(r)
 	}
 	readLinuxMode(r, &p)
 	readLinuxProgram(r, l)

@@ -96,14 +96,14 @@ func ReadWorkingProbes(r *doc.Reader) []Probe { return readPoints(r, readWorking
 
 func readWorkingPoint(r *doc.Reader) Probe {
 	defer r.Done()
-	l := &LinuxProbe{What: doc.Need(r, "kind", doc.OneOf(append([]string{LinuxNone, linuxObject, linuxTool}, workingWays()...)...)), Handler: LinuxEvent}
+	l := &LinuxProbe{What: doc.Need(r, "kind", doc.OneOf(append([]string{LinuxNone, LinuxObject, linuxTool}, workingWays()...)...)), Handler: LinuxEvent}
 	p := Probe{Name: doc.Need(r, "name", doc.Name), Mode: kprobes.Stepped, Linux: l}
 	p.Title = doc.Opt(r, "title", p.Name, doc.Text)
 	if l.What == LinuxNone || l.What == "" {
 		return p
 	}
 	switch l.What {
-	case linuxObject:
+	case LinuxObject:
 		l.Object = readUserObject(r)
 		return p
 	case linuxTool:
