@@ -165,7 +165,7 @@ func (p *planner) portPlaces(root *doc.Node, t *targets.Target) {
 	}
 	isa := root.Find("kernel", "isa").Text
 	for _, pt := range points.Items {
-		if n := pt.Get("offset"); n != nil && isa != t.Name {
+		if n := pt.Get("offset"); n != nil && isa != t.Name && pt.Get("watch") == nil { // that of a watchpoint counts bytes of data
 			p.portWithout(pt, "offset", fmt.Sprintf("offset %s of %s in code of %s", n.Text, pt.Find("name").Text, isa))
 		}
 	}
