@@ -140,8 +140,7 @@ var plans = sync.OnceValues(func() (all []*schema.Plan, err error) {
 // everyPlan returns them.
 func everyPlan(t *testing.T) []*schema.Plan {
 	t.Helper()
-	all, err := plans()
-	require.NoError(t, err)
+	all := require.Must(plans())(t)
 	return all
 }
 
@@ -184,8 +183,7 @@ func firstOther(was, now string) string {
 // baselineFiles are the names of the files of baselines.
 func baselineFiles(t *testing.T) (names []string) {
 	t.Helper()
-	files, err := os.ReadDir("../results/baselines")
-	require.NoError(t, err)
+	files := require.Must(os.ReadDir("../results/baselines"))(t)
 	for _, f := range files {
 		if ext := filepath.Ext(f.Name()); ext == ".csv" || ext == ".inputs" {
 			names = append(names, strings.TrimSuffix(f.Name(), ext))

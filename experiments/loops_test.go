@@ -283,8 +283,7 @@ func holdText(t *testing.T, file, want string) {
 
 func loopMachine(t *testing.T, name string) *machines.Machine {
 	t.Helper()
-	m, err := planning.NewLoader().Machine(name, ".", nil)
-	require.NoError(t, err)
+	m := require.Must(planning.NewLoader().Machine(name, ".", nil))(t)
 	return m
 }
 
@@ -356,8 +355,7 @@ func loopBytes(t *testing.T, c loopCode, times int) []byte {
 
 func fromHex(t *testing.T, s string) []byte {
 	t.Helper()
-	b, err := hex.DecodeString(s)
-	require.NoError(t, err)
+	b := require.Must(hex.DecodeString(s))(t)
 	return b
 }
 

@@ -15,8 +15,7 @@ import (
 // but the few that the mode changes.
 func TestTheModesOfAMachineShareNumbers(t *testing.T) {
 	params := func(name string) map[string]machines.Param {
-		m, err := planning.NewLoader().Machine(name, "", nil)
-		require.NoError(t, err)
+		m := require.Must(planning.NewLoader().Machine(name, "", nil))(t)
 		all := map[string]machines.Param{}
 		for _, p := range m.Params {
 			all[p.Path] = p
@@ -38,8 +37,7 @@ func TestTheModesOfAMachineShareNumbers(t *testing.T) {
 	}
 	// What the debug exception takes more is that of 64-bit mode: it is written down there as two numbers.
 	number := func(p machines.Param) int64 {
-		v, err := clock.Parse(p.Value)
-		require.NoError(t, err)
+		v := require.Must(clock.Parse(p.Value))(t)
 		return v.Cycles()
 	}
 	more := number(narrow["event.exception_debug.more"])

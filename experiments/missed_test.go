@@ -13,8 +13,7 @@ import (
 // TestInstancesNeeded holds each point of missed-returns to a count by hand. All callers are in a function that sleeps, or
 // in which they are preempted, at once; else there is one for each CPU. Of so many callers each instance serves one.
 func TestInstancesNeeded(t *testing.T) {
-	s, err := compare.LoadBaseline("../results/baselines/missed-returns.csv")
-	require.NoError(t, err)
+	s := require.Must(compare.LoadBaseline("../results/baselines/missed-returns.csv"))(t)
 	tried := 0
 	for _, p := range s.Points() {
 		instances, inside := number(t, p, "points.r.maxactive"), number(t, p, "workload.tasks")
@@ -37,7 +36,6 @@ func TestInstancesNeeded(t *testing.T) {
 // number is the value of a swept key.
 func number(t *testing.T, p results.Point, key string) int {
 	t.Helper()
-	n, err := strconv.Atoi(p.Swept(key))
-	require.NoError(t, err)
+	n := require.Must(strconv.Atoi(p.Swept(key)))(t)
 	return n
 }

@@ -32,12 +32,10 @@ func TestNeededNumbers(t *testing.T) {
 		for i, set := range needed {
 			var sets []doc.Setting
 			if set != "" {
-				one, err := doc.ParseSetting("machine." + set)
-				require.NoError(t, err)
+				one := require.Must(doc.ParseSetting("machine." + set))(t)
 				sets = append(sets, one)
 			}
-			m, err := planning.NewLoader().Machine("xeon-e5410", ".", sets)
-			require.NoError(t, err)
+			m := require.Must(planning.NewLoader().Machine("xeon-e5410", ".", sets))(t)
 			cycles := loopTime(t, m, cpus.Window, publishedLoops[at])
 			if !strings.Contains(f.Source, "from memory") {
 				worst[i] = max(worst[i], math.Abs(cycles/f.Cycles-1))

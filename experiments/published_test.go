@@ -50,8 +50,7 @@ var publishedRows = []struct {
 func TestPredictionsMeetThePublishedFigures(t *testing.T) {
 	for _, row := range publishedRows {
 		sum, n := 0.0, 0
-		p, err := planning.NewLoader().Plan(row.name, nil)
-		require.NoError(t, err)
+		p := require.Must(planning.NewLoader().Plan(row.name, nil))(t)
 		var fitted []string
 		for _, o := range (&running.Runner{Measure: kinds.Measure}).Run(p) {
 			pub := o.Point.Probe.Published
@@ -93,8 +92,7 @@ const oneDigit = "overhead-tc2-a7"
 // TestOneDigit holds the optimized probe, of which nothing is fitted, against the numbers that round to the published
 // figure, and the ratio of both against the published one.
 func TestOneDigit(t *testing.T) {
-	p, err := planning.NewLoader().Plan(oneDigit, nil)
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan(oneDigit, nil))(t)
 	us, published := map[string]float64{}, map[string]float64{}
 	for _, o := range (&running.Runner{Measure: kinds.Measure}).Run(p) {
 		require.NoError(t, o.Err)

@@ -229,8 +229,7 @@ func (r speedRun) allocations(t *testing.T) {
 // measured, and reported.
 func BenchmarkExperiment(b *testing.B) {
 	for b.Loop() {
-		p, err := planning.NewLoader().Plan(exptest.E5410, nil)
-		require.NoError(b, err)
+		p := require.Must(planning.NewLoader().Plan(exptest.E5410, nil))(b)
 		require.NoError(b, reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p)).Err())
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/experiment")

@@ -101,8 +101,7 @@ func (c *client) ask(packet string) string {
 	c.tb.Helper()
 	require.NoError(c.tb, c.conn.Send(packet))
 	for {
-		p, err := c.conn.Receive()
-		require.NoError(c.tb, err)
+		p := require.Must(c.conn.Receive())(c.tb)
 		if len(p) < 3 || p[0] != 'O' || string(p) == "OK" {
 			return string(p)
 		}
@@ -120,8 +119,7 @@ func (c *client) want(packet, reply string) {
 // monitor returns what a command prints.
 func (c *client) monitor(command string) string {
 	c.tb.Helper()
-	b, err := hex.DecodeString(c.ask("qRcmd," + hex.EncodeToString([]byte(command))))
-	require.NoError(c.tb, err)
+	b := require.Must(hex.DecodeString(c.ask("qRcmd," + hex.EncodeToString([]byte(command)))))(c.tb)
 	return string(b)
 }
 

@@ -54,8 +54,7 @@ func TestFunc(t *testing.T) {
 }
 
 func TestFuncWithDescriptors(t *testing.T) {
-	im, err := Load("ppc64.elf", descriptors().Build())
-	require.NoError(t, err)
+	im := require.Must(Load("ppc64.elf", descriptors().Build()))(t)
 	for _, want := range []Func{
 		{Name: "begin", Entry: imagetest.Base, Pointer: opdAt, TOC: toc, Size: 0x20, Typed: true},
 		{Name: "modern", Entry: imagetest.Base + 0x20, Pointer: opdAt + 24, TOC: toc, Size: 0x60, Typed: true},

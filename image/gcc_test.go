@@ -29,8 +29,7 @@ func gccImage(tb testing.TB, flags ...string) []byte {
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("%s %s: %v\n%s", cc, strings.Join(args, " "), err, msg)
 	}
-	b, err := os.ReadFile(out)
-	require.NoError(tb, err)
+	b := require.Must(os.ReadFile(out))(tb)
 	return b
 }
 
@@ -45,8 +44,7 @@ func TestCompiledImage(t *testing.T) {
 		{"-ffile-prefix-map=" + mustGetwd(t) + "/testdata=."},
 	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
-			im, err := Load("guest.elf", gccImage(t, flags...))
-			require.NoError(t, err)
+			im := require.Must(Load("guest.elf", gccImage(t, flags...)))(t)
 			checkFields(t, im)
 			checkEnums(t, im)
 			checkLines(t, im)
@@ -56,8 +54,7 @@ func TestCompiledImage(t *testing.T) {
 
 func mustGetwd(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
+	dir := require.Must(os.Getwd())(t)
 	return dir
 }
 
@@ -133,8 +130,7 @@ func field(im *Image, typ, path string) (Field, error) {
 // from the line that is marked by its text.
 func checkLines(t *testing.T, im *Image) {
 	t.Helper()
-	src, err := os.ReadFile("testdata/guest.c")
-	require.NoError(t, err)
+	src := require.Must(os.ReadFile("testdata/guest.c"))(t)
 	text := strings.Split(string(src), "\n")
 	for fn, want := range map[string]string{
 		"handler": "return x + x;", "work": "sum += i ^ n;", "_start": "if (probes)",

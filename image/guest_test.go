@@ -87,8 +87,7 @@ func checkFunctionsHaveLines(t *testing.T, im *Image) {
 }
 
 func BenchmarkLoad(b *testing.B) {
-	data, err := os.ReadFile("../workloads/images/x86_64-2010.elf")
-	require.NoError(b, err)
+	data := require.Must(os.ReadFile("../workloads/images/x86_64-2010.elf"))(b)
 	for b.Loop() {
 		if _, err := Load("x86_64-2010.elf", data); err != nil {
 			b.Fatal(err)

@@ -12,8 +12,7 @@ import (
 
 func loadGood(t *testing.T) *Image {
 	t.Helper()
-	im, err := Load("good.elf", imagetest.Kernel().Build())
-	require.NoError(t, err)
+	im := require.Must(Load("good.elf", imagetest.Kernel().Build()))(t)
 	return im
 }
 
@@ -72,8 +71,7 @@ func TestSymbolAt(t *testing.T) {
 	e.Sections = append(e.Sections, imagetest.Section{Name: ".percpu", Size: 0x100, Flags: elf.SHF_ALLOC})
 	e.Symbols = append(e.Symbols,
 		imagetest.Symbol{Name: "current", Size: 8, Type: elf.STT_OBJECT, Bind: elf.STB_GLOBAL, Section: ".percpu"})
-	im, err := Load("percpu.elf", e.Build())
-	require.NoError(t, err)
+	im = require.Must(Load("percpu.elf", e.Build()))(t)
 	if sym, off, ok := im.At(1); sym.Name != "current" || off != 1 || !ok {
 		t.Errorf("At(1) = %s+%#x, %v", sym.Name, off, ok)
 	}
@@ -128,8 +126,7 @@ func addUser(e *imagetest.ELF) {
 func TestUserSegment(t *testing.T) {
 	e := imagetest.Kernel()
 	addUser(e)
-	im, err := Load("user.elf", e.Build())
-	require.NoError(t, err)
+	im := require.Must(Load("user.elf", e.Build()))(t)
 	if s := im.Segments; len(s) != 2 || !s[0].User || s[0].VA != 0x400000 || s[1].User {
 		t.Errorf("segments are %+v", s)
 	}

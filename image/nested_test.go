@@ -35,8 +35,7 @@ func nestedDWARF(t *testing.T) *dwarf.Data {
 	body = append(body, 0, 0) // of outer and of the unit
 	info := binary.LittleEndian.AppendUint32(nil, uint32(len(body)+7))
 	info = append(append(info, 4, 0, 0, 0, 0, 0, 8), body...)
-	d, err := dwarf.New(abbrev, nil, nil, info, nil, nil, nil, nil)
-	require.NoError(t, err)
+	d := require.Must(dwarf.New(abbrev, nil, nil, info, nil, nil, nil, nil))(t)
 	return d
 }
 

@@ -128,8 +128,7 @@ func TestKendall(t *testing.T) {
 }
 
 func TestReadMeasured(t *testing.T) {
-	blocks, err := ReadMeasured(strings.NewReader("# a list\n\n4801d8,100\n0fb60f4801c875f0, 250.5\nf00fb10f,2000\n"), "list")
-	require.NoError(t, err)
+	blocks := require.Must(ReadMeasured(strings.NewReader("# a list\n\n4801d8,100\n0fb60f4801c875f0, 250.5\nf00fb10f,2000\n"), "list"))(t)
 	var got []string
 	for _, b := range blocks {
 		got = append(got, fmt.Sprintf("%x %s %d %.3f", b.Code, b.Class, b.Length, b.Native))
@@ -150,8 +149,7 @@ func TestCutter(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(name), 0o600))
 		require.Error(t, require.Err(NewCutter([]string{file}, 1)), want, "%q", name)
 	}
-	self, err := os.Executable()
-	require.NoError(t, err)
+	self := require.Must(os.Executable())(t)
 	draw := func(seed uint64) (all []string) {
 		c, err := NewCutter([]string{self}, seed)
 		if err != nil {

@@ -27,8 +27,7 @@ var update = flag.Bool("update", false, "write the golden files of this package 
 func machine(t *testing.T, name string) *cpus.Config {
 	t.Helper()
 	file := filepath.Join("..", "experiments", "machines", name+".toml")
-	root, err := doc.Parse(file, require.Must(os.ReadFile(file))(t))
-	require.NoError(t, err)
+	root := require.Must(doc.Parse(file, require.Must(os.ReadFile(file))(t)))(t)
 	var errs doc.Errors
 	m := machines.Read(root, []*cpus.ISA{x86.ISA64()}, &errs)
 	require.NoError(t, errs.Err())
@@ -112,8 +111,7 @@ func executable(t *testing.T, machine elf.Machine, sizes ...int) string {
 // Draws from an executable that is always the same are held by a sum, and what has no code to cut is refused.
 func TestCuts(t *testing.T) {
 	one, two := executable(t, elf.EM_X86_64, 5000, 9000, 4096), executable(t, elf.EM_X86_64, 4095, 100, 4200)
-	c, err := NewCutter([]string{one, two}, 7)
-	require.NoError(t, err)
+	c := require.Must(NewCutter([]string{one, two}, 7))(t)
 	var out strings.Builder
 	of := map[string]int{}
 	for range 400 {
@@ -149,8 +147,7 @@ func TestPrices(t *testing.T) {
 			if len(next) == 0 {
 				return nil
 			}
-			code, err := hex.DecodeString(next[0])
-			require.NoError(t, err)
+			code := require.Must(hex.DecodeString(next[0]))(t)
 			b := parse(code, 1, most)
 			if b == nil {
 				b = &Block{Code: code}

@@ -86,8 +86,7 @@ func (r *ruled) number(i int) uint64 {
 	}
 	n, err := strconv.ParseInt(r.in[i], 0, 64)
 	if err != nil {
-		u, err := strconv.ParseUint(r.in[i], 0, 64)
-		require.NoError(r.t, err)
+		u := require.Must(strconv.ParseUint(r.in[i], 0, 64))(r.t)
 		return u
 	}
 	return uint64(n)

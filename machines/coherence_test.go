@@ -24,8 +24,7 @@ func TestCoherence(t *testing.T) {
 		text := strings.Replace(made, "l1i = { ", "l1i = { "+x.l1i, 1)
 		text = strings.Replace(text, "l1d = { ", "l1d = { "+x.l1d, 1)
 		for _, line := range []int{128, 0, 256} {
-			root, err := doc.Parse("folder/made.toml", []byte(text))
-			require.NoError(t, err)
+			root := require.Must(doc.Parse("folder/made.toml", []byte(text)))(t)
 			isa := &cpus.ISA{
 				Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"},
 				CodeLine: line,

@@ -21,8 +21,7 @@ var made string
 // read reads a description for the made-up instruction set.
 func read(t *testing.T, text string) (*Machine, error) {
 	t.Helper()
-	root, err := doc.Parse("folder/made.toml", []byte(text))
-	require.NoError(t, err)
+	root := require.Must(doc.Parse("folder/made.toml", []byte(text)))(t)
 	isa := &cpus.ISA{
 		Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"},
 		Answers: []cpus.AnswerTable{{Name: "asked", Columns: []cpus.Number{{Name: "a", Most: 16}, {Name: "b", Most: 16}}}},
@@ -33,8 +32,7 @@ func read(t *testing.T, text string) (*Machine, error) {
 }
 
 func TestRead(t *testing.T) {
-	m, err := read(t, made)
-	require.NoError(t, err)
+	m := require.Must(read(t, made))(t)
 	c := m.CPU
 	require.That(t, m.Title == "Made up" && m.TimerHz == 200e6 && c.Hz == 2e9 && c.Model == cpus.Throughput && c.L1D.Line == 128, "read %+v", m)
 	if c.Classes["alu"].Issue != clock.PerCycle/4 || c.Ports["alu"] != clock.PerCycle/3 {
@@ -62,8 +60,7 @@ func TestUncertainty(t *testing.T) {
 	} {
 		text := strings.Replace(made, `alu = { cycles = "1/3", source = "book: 6" }`,
 			"alu = { "+c.with+`cycles = "1/3", source = "`+c.source+`" }`, 1)
-		m, err := read(t, text)
-		require.NoError(t, err)
+		m := require.Must(read(t, text))(t)
 		for _, p := range m.Params {
 			if p.Path == "port.alu.cycles" && (p.Uncertainty.String() != c.want || p.Uncertainty.Stated != (c.with != "")) {
 				t.Errorf("%s %s: uncertainty %+v, want %s", c.with, c.source, p.Uncertainty, c.want)
@@ -76,8 +73,7 @@ func TestUncertainty(t *testing.T) {
 func TestSpared(t *testing.T) {
 	for own, want := range map[string]clock.Ticks{"": 100, "\nheir = { cycles = 7, source = \"book: 8\" }": 7} {
 		text := strings.Replace(made, "\n[cost]", own+"\n[cost]", 1)
-		root, err := doc.Parse("folder/made.toml", []byte(text))
-		require.NoError(t, err)
+		root := require.Must(doc.Parse("folder/made.toml", []byte(text)))(t)
 		var errs doc.Errors
 		m := Read(root, []*cpus.ISA{{
 			Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap", "heir", "free"},
@@ -160,8 +156,7 @@ func TestReadRefuses(t *testing.T) {
 // TestAnswers reads the rows of a processor's tables. They are no parameters, as they cost nothing.
 func TestAnswers(t *testing.T) {
 	rows := "[asked.0x4-1]\na = 0x10\nsource = \"book: 9\"\n[asked.7]\nb = 3\nsource = \"book: 9\"\n"
-	m, err := read(t, made+rows)
-	require.NoError(t, err)
+	m := require.Must(read(t, made+rows))(t)
 	want := map[uint64][]uint64{4 | 1<<32: {0x10, 0}, 7: {0, 3}}
 	if got := m.CPU.Answers["asked"]; !maps.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("read %v, want %v", got, want)

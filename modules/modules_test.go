@@ -347,8 +347,7 @@ func TestLifeCycleErrors(t *testing.T) {
 
 // The header that modules are compiled with has the same names of error numbers.
 func TestErrnoNames(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "workloads", "kernel", "module", "include", "linux", "errno.h"))
-	require.NoError(t, err)
+	b := require.Must(os.ReadFile(filepath.Join("..", "workloads", "kernel", "module", "include", "linux", "errno.h")))(t)
 	want := map[string]string{"200": "-200"}
 	for _, m := range regexp.MustCompile(`#define (E[A-Z0-9]+) ([0-9]+)`).FindAllStringSubmatch(string(b), -1) {
 		want[m[2]] = "-" + m[1]

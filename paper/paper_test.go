@@ -37,8 +37,7 @@ func TestMissingMaterial(t *testing.T) {
 func TestReferences(t *testing.T) {
 	text := map[string]string{}
 	for _, name := range []string{TexName, BibName} {
-		b, err := files.ReadFile(name)
-		require.NoError(t, err)
+		b := require.Must(files.ReadFile(name))(t)
 		text[name] = string(b)
 	}
 	entries := map[string]bool{}

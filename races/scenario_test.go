@@ -106,8 +106,7 @@ func TestParseNamesMistakesOfUserSpace(t *testing.T) {
 // TestDamagedScenarios damages scenarios of each kind, and has each action with too few and too many words.
 func TestDamagedScenarios(t *testing.T) {
 	for name, sum := range map[string]string{"rmmod": "38541afcc299", "user-pages": "f8c26b3cf2b1", "watch": "fa8c56a3021c"} {
-		s, err := Load(name)
-		require.NoError(t, err)
+		s := require.Must(Load(name))(t)
 		require.Outcomes(t, []byte(s.Text), 11, sum, func(b []byte) string { return outcome("damaged.toml", b) })
 	}
 	const words = "dfc119599887"

@@ -42,8 +42,7 @@ func record(probe, metric, number string) Record {
 // number parses a value that is one.
 func number(t testing.TB, s string) Value {
 	t.Helper()
-	v, err := ParseValue(s)
-	require.NoError(t, err)
+	v := require.Must(ParseValue(s))(t)
 	return v
 }
 

@@ -54,8 +54,7 @@ func TestUnexplainedOfMeans(t *testing.T) {
 	for i, us := range []string{"1.1", "1.002"} {
 		p := Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k", Replicate: i}
 		doubts := []Value{number(t, "0.005"), number(t, "0.016")}
-		left, err := Unexplained(number(t, us), number(t, "1.00"), doubts...)
-		require.NoError(t, err)
+		left := require.Must(Unexplained(number(t, us), number(t, "1.00"), doubts...))(t)
 		add := func(metric string, v Value) {
 			require.NoError(t, set.Add(Record{Point: p, Metric: metric, Unit: "us", Value: v, Role: Predicted}))
 		}

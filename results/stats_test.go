@@ -15,8 +15,7 @@ func TestUnexplained(t *testing.T) {
 		{"0.3", "0.40", "0.005", "0.04", "-13.75"},
 		{"0.521", "0.43", "0.005", "0.086", "0"},
 	} {
-		got, err := Unexplained(number(t, c.simulated), number(t, c.published), number(t, c.rounding), number(t, c.repeats))
-		require.NoError(t, err)
+		got := require.Must(Unexplained(number(t, c.simulated), number(t, c.published), number(t, c.rounding), number(t, c.repeats)))(t)
 		require.Equal(t, got.String(), c.want, "%s against %s: unexplained %s %%, want", c.simulated, c.published, got)
 	}
 	if got, err := Percent(number(t, "0.43"), number(t, "22")); err != nil || got.String() != "0.0946" {

@@ -106,8 +106,7 @@ func TestErrorPercent(t *testing.T) {
 		{"0.05", "0.06", "-16.666667"},
 		{"0.30", "0.30", "0"},
 	} {
-		got, err := ErrorPercent(number(t, c.predicted), number(t, c.printed))
-		require.NoError(t, err)
+		got := require.Must(ErrorPercent(number(t, c.predicted), number(t, c.printed)))(t)
 		require.Equal(t, got.String(), c.want, "%s against %s: %s, want", c.predicted, c.printed, got)
 	}
 	if _, err := ErrorPercent(number(t, "1"), number(t, "0.00")); err == nil ||
@@ -118,8 +117,7 @@ func TestErrorPercent(t *testing.T) {
 
 func TestMeans(t *testing.T) {
 	errs := []Value{number(t, "-3"), number(t, "1.5"), number(t, "0")}
-	mean, err := MeanAbs(errs)
-	require.NoError(t, err)
+	mean := require.Must(MeanAbs(errs))(t)
 	require.That(t, mean.String() == "1.5", "mean %s, want 1.5", mean)
 	if _, err := MeanAbs(nil); err == nil {
 		t.Error("mean of nothing")

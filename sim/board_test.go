@@ -227,10 +227,8 @@ func TestPerCPURange(t *testing.T) {
 		for name, at := range map[string]int64{"__per_cpu_start": 0, "__per_cpu_end": size, "__per_cpu_load": 0} {
 			e.Symbols = append(e.Symbols, imagetest.Symbol{Name: name, Addr: imagetest.Base + uint64(at), Section: ".data"})
 		}
-		im, err := image.Load("sized.elf", e.Build())
-		require.NoError(t, err)
-		if at, err := (&Machine{image: im}).perCPU(); at != 0 || (err == nil) != want {
-			t.Errorf("%d bytes: %#x, %v", size, at, err)
-		}
+		im := require.Must(image.Load("sized.elf", e.Build()))(t)
+		at, err := (&Machine{image: im}).perCPU()
+		require.That(t, at == 0 && (err == nil) == want, "%d bytes: %#x, %v", size, at, err)
 	}
 }

@@ -101,8 +101,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("no board: %v", err)
 	}
 	w := pctest.New(t, 1, "boot_busy", "ready")
-	at, err := w.Alloc(16, 16)
-	require.NoError(t, err)
+	at := require.Must(w.Alloc(16, 16))(t)
 	for _, n := range []int{-1, 32<<20 + 1} {
 		b, err := w.ReadBytes(at, n)
 		require.That(t, err != nil && strings.Contains(err.Error(), "more than the machine has"), "%d bytes: %d, %v", n, len(b), err)

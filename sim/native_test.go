@@ -37,8 +37,7 @@ func (c *caller) Call(fn cpus.Entry, _, _ uint64, args ...uint64) uint64 {
 
 // natives makes a machine that calls a native function at its CPU's address.
 func natives(t *testing.T, e *imagetest.ELF, p *caller, f Native) *Machine {
-	im, err := image.Load("test.elf", e.Build())
-	require.NoError(t, err)
+	im := require.Must(image.Load("test.elf", e.Build()))(t)
 	m := &Machine{
 		cfg: Config{ISA: &cpus.ISA{Order: e.Order}}, image: im, mem: mmu.NewMemory(1 << 16),
 		cpus: []cpus.CPU{p}, natives: map[uint64]boundNative{0x40: {name: "call", f: f}}, pending: map[uint64]*Call{}, rested: map[uint64]*Call{},

@@ -42,8 +42,7 @@ func TestProfile(t *testing.T) {
 	p := profiled(t, loadGood(t), 3)
 	b := written(t, p)
 	require.That(t, bytes.Equal(b, written(t, profiled(t, loadGood(t), 3))), "equal profiles give different bytes")
-	got, err := profile.ParseData(b)
-	require.NoError(t, err)
+	got := require.Must(profile.ParseData(b))(t)
 	require.That(t, got.TimeNanos == 0 && got.DurationNanos == 0, "the profile carries host time")
 	var cycles, count int64
 	byFunc := map[string]int64{}
@@ -72,8 +71,7 @@ func TestProfile(t *testing.T) {
 // byPhase adds up the samples of a profile by their label.
 func byPhase(t *testing.T, p *Profile) map[string][2]int64 {
 	t.Helper()
-	got, err := profile.ParseData(written(t, p))
-	require.NoError(t, err)
+	got := require.Must(profile.ParseData(written(t, p)))(t)
 	sum := map[string][2]int64{}
 	for _, s := range got.Sample {
 		total := sum[s.Label["phase"][0]]
@@ -101,8 +99,7 @@ func TestProfileFar(t *testing.T) {
 	e := imagetest.Kernel()
 	e.Sections = append(e.Sections,
 		imagetest.Section{Name: ".far", Addr: 0x1000, Size: 0x10, Flags: e.Sections[0].Flags})
-	far, err := image.Load("good.elf", e.Build())
-	require.NoError(t, err)
+	far := require.Must(image.Load("good.elf", e.Build()))(t)
 	if a, b := byPhase(t, profiled(t, far, 2)), byPhase(t, profiled(t, loadGood(t), 2)); !maps.Equal(a, b) {
 		t.Errorf("sparse %v, dense %v", a, b)
 	}
@@ -128,8 +125,7 @@ func TestProfileStacks(t *testing.T) {
 	} {
 		p.Step(s)
 	}
-	got, err := profile.ParseData(written(t, p))
-	require.NoError(t, err)
+	got := require.Must(profile.ParseData(written(t, p)))(t)
 	stacks := map[string]int64{}
 	for _, s := range got.Sample {
 		var names []string
@@ -185,8 +181,7 @@ func TestProfileOpensWithPprof(t *testing.T) {
 }
 
 func BenchmarkProfileStep(b *testing.B) {
-	im, err := image.Load("good.elf", imagetest.Kernel().Build())
-	require.NoError(b, err)
+	im := require.Must(image.Load("good.elf", imagetest.Kernel().Build()))(b)
 	p := NewProfile(im)
 	s := &cpus.Step{PC: imagetest.Base + 0x20, End: 60}
 	b.ReportAllocs()

@@ -26,8 +26,7 @@ func checkGolden(t *testing.T, name string, got []byte) {
 	if *update {
 		require.NoError(t, os.WriteFile(name, got, 0o644))
 	}
-	want, err := os.ReadFile(name)
-	require.NoError(t, err)
+	want := require.Must(os.ReadFile(name))(t)
 	if string(got) != string(want) {
 		if err := os.WriteFile(name+".got", got, 0o644); err != nil {
 			t.Error(err)
@@ -52,8 +51,7 @@ func traceISA() *cpus.ISA {
 
 func loadGood(t *testing.T) *image.Image {
 	t.Helper()
-	im, err := image.Load("good.elf", imagetest.Kernel().Build())
-	require.NoError(t, err)
+	im := require.Must(image.Load("good.elf", imagetest.Kernel().Build()))(t)
 	return im
 }
 

@@ -29,7 +29,6 @@ func TestImagesAreComplete(t *testing.T) {
 
 func load(t *testing.T, name string, b []byte) *image.Image {
 	t.Helper()
-	im, err := image.Load(name, b)
-	require.NoError(t, err)
+	im := require.Must(image.Load(name, b))(t)
 	return im
 }

@@ -41,8 +41,7 @@ func TestList(t *testing.T) {
 // config is a machine with any image and a kernel that ticks.
 func config(t *testing.T, target *Target, image string) Config {
 	t.Helper()
-	b, err := workloads.Open(image)
-	require.NoError(t, err)
+	b := require.Must(workloads.Open(image))(t)
 	return Config{
 		Machine: sim.Config{
 			CPU: cpustest.Config(target.ISA), CPUs: 2, Image: load(t, image, b), Budget: clock.FromCycles(1e9),
@@ -61,8 +60,7 @@ func TestRun(t *testing.T) {
 			if im.ISA == "i386" && im.Era < "2010" { // for one processor
 				c.Machine.CPUs = 1
 			}
-			sys, err := target.Build(c)
-			require.NoError(t, err)
+			sys := require.Must(target.Build(c))(t)
 			failed := errors.New("the body fails")
 			ran := sys.Run(func(call *sim.Call) error {
 				if err := sys.Kernel.Online(call); err != nil {

@@ -21,8 +21,7 @@ func TestStartUp(t *testing.T) {
 		got := len(w.Kind(sim.EventIPI))
 		require.That(t, got == 3*(n-1), "%d CPUs: %d interrupts accepted, want INIT and two start-ups each", n, got)
 		for i := range n {
-			data, err := w.PerCPU(i, "count")
-			require.NoError(t, err)
+			data := require.Must(w.PerCPU(i, "count"))(t)
 			sp := w.CPU(i).SP()
 			require.That(t, sp > data && sp <= data+4096, "%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
 		}
@@ -57,8 +56,7 @@ func TestIPI(t *testing.T) {
 		}
 		require.That(t, slices.Equal(to, []int{1, 2, 3}), "%s: accepted by %v", other, to)
 		for i := 1; i < 4; i++ {
-			at, err := w.PerCPU(i, "count")
-			require.NoError(t, err)
+			at := require.Must(w.PerCPU(i, "count"))(t)
 			n, _ := w.Load(at, 8)
 			require.That(t, other != "ready" || n == 1, "cpu %d took %d interrupts", i, n)
 		}
@@ -149,8 +147,7 @@ func TestTimerClock(t *testing.T) {
 		w.Set(t, "arg2", 5000)
 		w.At(clock.FromCycles(5_000_000), func() { w.Stop(nil) })
 		w.MustRun(t)
-		at, err := w.PerCPU(1, "count")
-		require.NoError(t, err)
+		at := require.Must(w.PerCPU(1, "count"))(t)
 		n, _ := w.Load(at, 8)
 		require.That(t, n+5 >= want && n <= want, "timers at %d Hz: %d interrupts, want about %d", hz, n, want)
 	}

@@ -18,8 +18,7 @@ func TestFirmware(t *testing.T) {
 		t.Errorf("one CPU: %v, %v", c, err)
 	}
 	for _, n := range []int{2, 4, 32} {
-		chunks, err := pc.Legacy{}.Firmware(&cfg, n)
-		require.NoError(t, err)
+		chunks := require.Must(pc.Legacy{}.Firmware(&cfg, n))(t)
 		le, mem := binary.LittleEndian, make([]byte, 640<<10)
 		for _, c := range chunks {
 			copy(mem[c.PA:], c.Data)

@@ -186,8 +186,7 @@ func (s script) onQemu(t *testing.T, qemu string) []byte {
 	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != doneStatus {
 		t.Fatalf("qemu ends with %v: %s", err, text.String())
 	}
-	got, err := os.ReadFile(answers)
-	require.NoError(t, err)
+	got := require.Must(os.ReadFile(answers))(t)
 	// what firmware wrote to the same port stands before
 	n := 0
 	for _, a := range s {

@@ -48,8 +48,7 @@ func TestStartUp(t *testing.T) {
 		g.MustRun(t)
 		require.That(t, slices.Equal(g.Reports, []uint64{uint64(n - 1)}), "%d CPUs: reported %d", n, g.Reports)
 		for i := range n {
-			data, err := g.PerCPU(i, "count")
-			require.NoError(t, err)
+			data := require.Must(g.PerCPU(i, "count"))(t)
 			sp := g.CPU(i).SP()
 			require.That(t, sp > data && sp <= data+4096 && data>>60 == 0xc, "%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
 		}
@@ -180,8 +179,7 @@ func TestRTAS(t *testing.T) {
 		g.MustRun(t)
 		var got [2]uint32
 		for i := range got {
-			v, err := g.Machine.Load(block+x.at+4*uint64(i), 4)
-			require.NoError(t, err)
+			v := require.Must(g.Machine.Load(block+x.at+4*uint64(i), 4))(t)
 			got[i] = uint32(v)
 		}
 		if got != x.want || g.Reports[0] != x.r3 {
@@ -234,8 +232,7 @@ func TestSpace(t *testing.T) {
 			require.That(t, ok && got == pa, "%#x is at %#x, %v; want %#x", va+pa, got, ok, pa)
 		}
 	}
-	at, err := g.Alloc(4096, 4096)
-	require.NoError(t, err)
+	at := require.Must(g.Alloc(4096, 4096))(t)
 	if near, ok := g.Near(at); !ok || near != at-pseries.Linear+pseries.Slots {
 		t.Errorf("code of the heap at %#x is executed at %#x, %v", at, near, ok)
 	}

@@ -28,8 +28,7 @@ func (w *watched) Build(m *sim.Backplane) sim.Hardware {
 // newHardware makes the hardware of a machine of n CPUs, which never run.
 func newHardware(t testing.TB, n int) *motherboard {
 	t.Helper()
-	im, err := image.Load("many.elf", many)
-	require.NoError(t, err)
+	im := require.Must(image.Load("many.elf", many))(t)
 	w := new(watched)
 	isa := arm.ISA()
 	if _, err := sim.New(sim.Config{ISA: isa, Board: w, CPU: cpustest.Config(isa), CPUs: n, RAM: 16 << 20, Image: im}); err != nil {

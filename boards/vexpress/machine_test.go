@@ -41,8 +41,7 @@ func TestStartUp(t *testing.T) {
 		g.MustRun(t)
 		require.That(t, slices.Equal(g.Reports, []uint64{uint64(n - 1)}), "%d CPUs: reported %d", n, g.Reports)
 		for i := range n {
-			data, err := g.PerCPU(i, "count")
-			require.NoError(t, err)
+			data := require.Must(g.PerCPU(i, "count"))(t)
 			if sp := g.CPU(i).SP(); sp < data || sp > data+4096 || data < vexpress.Linear {
 				// In a handler it is the data.
 				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
@@ -242,8 +241,7 @@ func TestRegisters(t *testing.T) {
 		{load8, v2m + 0x30, 0xc0000000},
 		{load4, v2m + 0x800, 0},
 	}
-	got, err := perform(t, newGuest(t, 4, "boot_list", "ready"), slices.Clone(want))
-	require.NoError(t, err)
+	got := require.Must(perform(t, newGuest(t, 4, "boot_list", "ready"), slices.Clone(want)))(t)
 	for i := range want {
 		require.That(t, got[i] == want[i], "%d: %#x at %#x, want %#x", i, got[i].value, got[i].addr, want[i].value)
 	}
@@ -296,8 +294,7 @@ func TestConsoleInterrupt(t *testing.T) {
 		{store4, gicc + 0x10, 37},
 		{on, 0, 0},
 	}
-	list, err := perform(t, g, list)
-	require.NoError(t, err)
+	list = require.Must(perform(t, g, list))(t)
 	for i, want := range map[int]uint64{4: 0x20, 5: 1 << 5, 6: 37, 7: 1 << 5, 9: 0} {
 		require.That(t, list[i].value == want, "%d: %#x at %#x, want %#x", i, list[i].value, list[i].addr, want)
 	}
@@ -360,8 +357,7 @@ func TestSpace(t *testing.T) {
 		got, ok := g.CPU(0).Translate(va)
 		require.That(t, !ok, "%#x is at %#x, want no translation", va, got)
 	}
-	at, err := g.Alloc(4096, 4096)
-	require.NoError(t, err)
+	at := require.Must(g.Alloc(4096, 4096))(t)
 	if near, ok := g.Near(at); !ok || near != at-vexpress.Linear+vexpress.Modules {
 		t.Errorf("code of the heap at %#x is executed at %#x, %v", at, near, ok)
 	}

@@ -106,8 +106,7 @@ func TestPaperTables(t *testing.T) {
 <<num (most "scaling" "kernel.cpus")>> <<num (distinct $isas "isa")>> <<num (distinct $all "machine")>>
 `
 	in.Name = "tables.tex"
-	files, err := paper.Make(in)
-	require.NoError(t, err)
+	files := require.Must(paper.Make(in))(t)
 	require.Lines(t, filepath.Join("testdata", "paper_tables.txt"), string(files[paper.TexName]), *update)
 }
 

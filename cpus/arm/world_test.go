@@ -71,8 +71,7 @@ func mapped(tb testing.TB, model string, maps []mmu.Mapping) *world {
 	if errs := w.cfg.Check(ISA()); errs != nil {
 		tb.Fatal(errs)
 	}
-	root, err := ISA().Tables(w.mem, worldTables, maps)
-	require.NoError(tb, err)
+	root := require.Must(ISA().Tables(w.mem, worldTables, maps))(tb)
 	w.bus = cpus.Bus{
 		Memory: w.mem, Phase: func(uint64) uint8 { return 0 }, Root: root, Interrupts: w.irq,
 		Native: [2]uint64{vectorTable, vectorTable + 32},

@@ -29,8 +29,7 @@ func TestHash(t *testing.T) {
 			page = 1 << largePage
 		}
 		va := seg<<segment | r.Uint64N(1<<segment/page)*page
-		s, err := b.segment(va, large)
-		require.NoError(t, err)
+		s := require.Must(b.segment(va, large))(t)
 		w := hashWalk{m: m, sdr1: b.sdr1, s: s, ea: va}
 		if _, found := w.find(); found {
 			continue

@@ -60,8 +60,7 @@ func newWorld(tb testing.TB, model string, code []uint32, maps ...mmu.Mapping) *
 	if errs := w.cfg.Check(ISA()); errs != nil {
 		tb.Fatal(errs)
 	}
-	root, err := ISA().Tables(w.mem, worldTables, append([]mmu.Mapping{kernelMapping()}, maps...))
-	require.NoError(tb, err)
+	root := require.Must(ISA().Tables(w.mem, worldTables, append([]mmu.Mapping{kernelMapping()}, maps...)))(tb)
 	w.bus = cpus.Bus{
 		Memory: w.mem, Phase: func(uint64) uint8 { return 0 }, Root: root, Interrupts: w.irq,
 		Native: [2]uint64{0x100, 0x1000},

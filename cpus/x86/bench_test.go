@@ -27,8 +27,7 @@ func testCPU(tb testing.TB, model string, code []byte) *CPU {
 		tb.Fatal(errs)
 	}
 	mem := mmu.NewMemory(32 << 20)
-	root, err := isa.Tables(mem, 31<<20, testMaps(isa))
-	require.NoError(tb, err)
+	root := require.Must(isa.Tables(mem, 31<<20, testMaps(isa)))(tb)
 	mem.Write(testCode-kernelMap, code)
 	c := isa.New(0, cfg, cpus.Bus{Memory: mem, Phase: func(uint64) uint8 { return 0 }, Root: root}).(*CPU)
 	c.Boot(testCode, testStack)

@@ -48,8 +48,7 @@ func TestPriceForms(t *testing.T) {
 	names := ISA64().Classes
 	held := func(c *CPU, forms map[string]string) {
 		for want, code := range forms {
-			b, err := hex.DecodeString(code)
-			require.NoError(t, err)
+			b := require.Must(hex.DecodeString(code))(t)
 			_, op := c.Decode(append(b, make([]byte, 15)...), 0)
 			require.That(t, names[op.Class] == want, "%s has the class %s, want %s", code, names[op.Class], want)
 		}

@@ -75,8 +75,7 @@ func newProcess(t *testing.T, model, path string, args ...string) *process {
 	c := p.c
 	c.cr4 |= cr4OSFXSR
 	c.msr.lstar, c.msr.star, c.msr.fmask = programCalls, (userDS-8)<<48|kernelCS<<32, flagIF
-	f, err := elf.Open(path)
-	require.NoError(t, err)
+	f := require.Must(elf.Open(path))(t)
 	defer func() { _ = f.Close() }() // it was only read
 	var head uint64
 	for _, s := range f.Progs {

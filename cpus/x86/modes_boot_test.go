@@ -19,8 +19,7 @@ func unpaged(t *testing.T, isa *cpus.ISA, at uint64, code ...byte) (w *world, c 
 	w, _ = startIn(t, isa)
 	w.store(w.at(worldGDT)+code32, 0x00cf9b000000ffff)
 	maps := append(testMaps(isa), mmu.Mapping{Size: worldRAM, Large: true, Writable: true, Exec: true})
-	root, err := isa.Tables(w.mem, 0xd00000, maps)
-	require.NoError(t, err)
+	root = require.Must(isa.Tables(w.mem, 0xd00000, maps))(t)
 	w.mem.Write(at, code)
 	bus := w.bus
 	bus.Root = Unpaged

@@ -176,8 +176,7 @@ func TestWithoutLargePages(t *testing.T) {
 	if _, err := f.build(m, 0, []mmu.Mapping{{VA: 0xc0000000, Large: true}}); err == nil {
 		t.Error("a large page was built")
 	}
-	root, err := f.build(m, 0x10000, []mmu.Mapping{{VA: 0xc0001000, PA: 0x2000, Size: 0x1000}})
-	require.NoError(t, err)
+	root := require.Must(f.build(m, 0x10000, []mmu.Mapping{{VA: 0xc0001000, PA: 0x2000, Size: 0x1000}}))(t)
 	at := root + 0x300*4
 	m.Store(binary.LittleEndian, at, 4, m.Load(binary.LittleEndian, at, 4)|pteLarge)
 	if p, _, fault := f.walk(m, root, 0xc0001234, access{}); fault != nil || p.Offset(0xc0001234) != 0x2234 {

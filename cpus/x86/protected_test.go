@@ -188,8 +188,7 @@ func TestIntoPAE(t *testing.T) {
 	// wrmsr efer; mov %ebx,%cr3; mov %esi,%cr4; mov (%edi),%ebp; hlt
 	w, c := startIn(t, ISA32(), join(wrmsrCode(msrEFER), []byte{0x0f, 0x22, 0xdb, 0x0f, 0x22, 0xe6, 0x8b, 0x2f, 0xf4})...)
 	maps := append(testMaps(ISA32()), mmu.Mapping{VA: 0x40000000, PA: 0x400000, Size: 0x1000})
-	root, err := paeFormat(true, 52).build(w.mem, 0xd00000, maps)
-	require.NoError(t, err)
+	root := require.Must(paeFormat(true, 52).build(w.mem, 0xd00000, maps))(t)
 	w.mem.Store(binary.LittleEndian, 0x400010, 4, 55)
 	c.R[rax], c.R[rdx], c.R[rbx], c.R[rsi], c.R[rdi] = eferNXE, 0, root, c.cr4|cr4PAE, 0x40000010
 	if halt(t, c); c.R[rbp] != 55 || !c.tables.forbidsExecution() {

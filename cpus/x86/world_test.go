@@ -77,8 +77,7 @@ func newWorldIn(tb testing.TB, isa *cpus.ISA, model string, code []byte, mem *mm
 	if errs := w.cfg.Check(isa); errs != nil {
 		tb.Fatal(errs)
 	}
-	root, err := isa.Tables(w.mem, worldTables, maps)
-	require.NoError(tb, err)
+	root := require.Must(isa.Tables(w.mem, worldTables, maps))(tb)
 	w.bus = cpus.Bus{Memory: w.mem, Phase: func(uint64) uint8 { return 0 }, Root: root, Interrupts: w.irq}
 	w.mem.Write(testCode-kernelMap, code)
 	w.descriptors()

@@ -75,20 +75,16 @@ func TestObject(t *testing.T) {
 	file := require.Must(distro.Object("writes"))(t)
 	o := require.Must(attaching.ReadObject(file, []string{"registers", "returns"}, ""))(t)
 	f := with(fake{})
-	a, err := attaching.Attach(f, attaching.Attachment{Object: o}, kernelTypes(t, "pt_regs", "dx"))
-	require.NoError(t, err)
-	if len(a.Programs) != 2 || a.Programs[0].Name != "registers" || a.Programs[1].Name != "returns" || f.loads != 2 {
-		t.Errorf("%+v behind %d loads", a.Programs, f.loads)
-	}
+	a := require.Must(attaching.Attach(f, attaching.Attachment{Object: o}, kernelTypes(t, "pt_regs", "dx")))(t)
+	require.That(t, len(a.Programs) == 2 && a.Programs[0].Name == "registers" && a.Programs[1].Name == "returns" && f.loads == 2, "%+v behind %d loads", a.Programs, f.loads)
 	made := map[uint64]int{}
 	for _, call := range f.made {
 		made[call]++
 	}
 	// The maps are .bss, .data and .rodata, which are filled, and bytes. Programs can only read .rodata.
 	for call, want := range map[uint64]int{mapCreate: 4, mapUpdateElem: 3, 22: 1, 18: 2, progLoad: 2, linkCreate: 2} {
-		if got := made[call|1<<32]; got != want {
-			t.Errorf("%d calls of the command %d, want %d", got, call, want)
-		}
+		got := made[call|1<<32]
+		require.That(t, got == want, "%d calls of the command %d, want %d", got, call, want)
 	}
 	require.Error(t, require.Err(attaching.Attach(f, attaching.Attachment{Object: o}, nil)), "program registers: attach kprobe to vfs_write: the kernel has no BTF", "no types")
 }
@@ -103,17 +99,14 @@ func TestOptionsAndBuffers(t *testing.T) {
 		maps.Copy(f.files, change)
 		return f, require.Err(attaching.Attach(f, attaching.Attachment{Object: o}, kernelTypes(t, "", "vfs_write")))
 	}
-	f, err := attach(nil)
-	require.NoError(t, err)
+	f := require.Must(attach(nil))(t)
 	opened := 0
 	for _, call := range f.made {
 		if call == perfEventOpen {
 			opened++
 		}
 	}
-	if opened != 2 || len(f.put) != 3 || f.put[0] != 6<<16|1<<8 {
-		t.Errorf("%d buffers were opened; maps were filled by %#x", opened, f.put)
-	}
+	require.That(t, opened == 2 && len(f.put) == 3 && f.put[0] == 6<<16|1<<8, "%d buffers were opened; maps were filled by %#x", opened, f.put)
 	for file, want := range map[string]string{
 		"/proc/sys/kernel/osrelease": "and no version", "/sys/devices/system/cpu/possible": "the kernel's list of processors is",
 	} {

@@ -19,8 +19,7 @@ import (
 
 // sine is the program that sets marks, but with an instruction in their place that is not modelled.
 func sine(t *testing.T) []byte {
-	f, err := distro.Mark()
-	require.NoError(t, err)
+	f := require.Must(distro.Mark())(t)
 	return bytes.ReplaceAll(f.Data, []byte{0x0f, 0xa2}, []byte{0xd9, 0xfe}) // cpuid, fsin
 }
 

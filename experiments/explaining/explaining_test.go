@@ -21,8 +21,7 @@ func TestKernelsAgree(t *testing.T) {
 	modes := map[string]bool{}
 	rules := map[string]bool{}
 	for _, im := range workloads.List() {
-		k, err := Open(im.Name, "")
-		require.NoError(t, err)
+		k := require.Must(Open(im.Name, ""))(t)
 		r := rand.New(rand.NewPCG(3, 3))
 		var sites []uint64
 		for range places {
@@ -48,8 +47,7 @@ func TestKernelsAgree(t *testing.T) {
 
 // TestRandom follows from its numbers: a function, one place in sixteen any byte, and else an instruction.
 func TestRandom(t *testing.T) {
-	k, err := Open("i386-2010", "")
-	require.NoError(t, err)
+	k := require.Must(Open("i386-2010", ""))(t)
 	fn := k.functions[2]
 	starts, n := k.starts(fn), uint64(len(k.functions))
 	for _, x := range []struct {
@@ -81,8 +79,7 @@ func TestCosts(t *testing.T) {
 		{"ppc64-2011", []string{"bench_target", "work_trap_first"}, "emulated stepped"},
 		{"arm-2014", []string{"bench_target"}, "optimized"},
 	} {
-		k, err := Open(x.image, "")
-		require.NoError(t, err)
+		k := require.Must(Open(x.image, ""))(t)
 		var verdicts []Verdict
 		for _, p := range x.places {
 			at, err := k.Resolve(p)

@@ -14,8 +14,7 @@ import (
 func TestWaysOfTheScheduler(t *testing.T) {
 	pairs, jumps := map[string]int{}, map[string]int{}
 	for _, im := range workloads.List() {
-		k, err := Open(im.Name, "")
-		require.NoError(t, err)
+		k := require.Must(Open(im.Name, ""))(t)
 		var sites []uint64
 		for _, fn := range k.functions {
 			if fn.Name == "schedule" || fn.Name == "context_switch" {
@@ -45,8 +44,7 @@ func compare(t *testing.T, k *Kernel, name string, sites []uint64, then func(v V
 		return
 	}
 	for i, at := range sites {
-		v, err := k.At(at)
-		require.NoError(t, err)
+		v := require.Must(k.At(at))(t)
 		require.That(t, answers[i].Agrees(&v), "%s: %s (%s): the kernel has %v, the rules say %+v", name, v.Place, v.Instruction, answers[i], v)
 		then(v, answers[i])
 	}

@@ -48,8 +48,7 @@ func TestMeasureKeeps(t *testing.T) {
 		require.That(t, err == nil && kept == nil && made == step.made && reused == step.reused && m.Calls == step.calls, "step %d: %d made, %d reused, %+v, %v, %v; want %+v", i, made, reused, m, err, kept, step)
 	}
 	// Failures are measured again; their text is kept for a merge.
-	other, err := New(dir, "other program", false)
-	require.NoError(t, err)
+	other := require.Must(New(dir, "other program", false))(t)
 	for range 2 {
 		_, err := other.Measure(func(*schema.Point) (*kinds.Measurement, error) { return nil, errNot })(pt)
 		require.That(t, errors.Is(err, errNot), "a measurement that fails: %v", err)
@@ -76,7 +75,6 @@ func TestMeasureWithoutRoom(t *testing.T) {
 
 func planOf(t *testing.T, sets ...string) *schema.Plan {
 	t.Helper()
-	p, err := planning.NewLoader().Plan(exptest.E5410, sets)
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan(exptest.E5410, sets))(t)
 	return p
 }

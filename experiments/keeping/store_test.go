@@ -79,8 +79,7 @@ func TestKeySaysWhatCounts(t *testing.T) {
 // opened is the store below out as another process finds it.
 func opened(t *testing.T, out string) *keeping.Store {
 	t.Helper()
-	s, err := keeping.New(out, "program", false)
-	require.NoError(t, err)
+	s := require.Must(keeping.New(out, "program", false))(t)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
@@ -102,8 +101,7 @@ func TestDamagedIsNotKept(t *testing.T) {
 		changed[n] ^= 0x40
 		for i, b := range [][]byte{changed, whole[:n]} {
 			require.NoError(t, os.WriteFile(files[0], b, 0o644))
-			s, err := keeping.New(out, "program", false)
-			require.NoError(t, err)
+			s := require.Must(keeping.New(out, "program", false))(t)
 			measured := 0
 			results := (&running.Runner{Measure: s.Measure(func(p *schema.Point) (*kinds.Measurement, error) {
 				measured++
@@ -127,8 +125,7 @@ func TestDamagedIsNotKept(t *testing.T) {
 // added lists the files beside one.
 func added(t *testing.T, file string) (others []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*"))
-	require.NoError(t, err)
+	files := require.Must(filepath.Glob(filepath.Join(filepath.Dir(file), "*")))(t)
 	return slices.DeleteFunc(files, func(f string) bool { return f == file })
 }
 

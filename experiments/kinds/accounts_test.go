@@ -14,8 +14,7 @@ import (
 func TestAccountsOfUserMode(t *testing.T) {
 	for _, load := range []string{schema.LoadBusy, schema.LoadUser} {
 		p := exptest.SmallPoint(t, schema.KindLatency, "o", "workload.load="+load)
-		m, err := kinds.Measure(p)
-		require.NoError(t, err)
+		m := require.Must(kinds.Measure(p))(t)
 		for i, a := range m.Accounts {
 			mine, other := kinds.ForWorkload, kinds.ForUser
 			if load == schema.LoadUser {

@@ -7,6 +7,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/require"
 )
 
 // TestAttachSteps: three probes are armed without anybody else by breakpoints, and by ftrace with three synchronizations of each
@@ -49,8 +50,6 @@ func TestAttachRefuses(t *testing.T) {
 		{schema.KindAttach, "b", "kernel.preempt=full", "has no text for a crowd of probes"},
 	} {
 		_, err := kinds.Measure(exptest.PointOf(t, c.experiment, c.point, append(exptest.Small[schema.KindAttach], c.set)...))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %s: %v, not %q", c.point, c.set, err, c.want)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), c.want), "%s %s: %v, not %q", c.point, c.set, err, c.want)
 	}
 }

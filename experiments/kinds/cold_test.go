@@ -17,8 +17,7 @@ func TestColdHit(t *testing.T) {
 	exptest.Alone(t)
 	measured := func(sets ...string) (m *kinds.Measurement, over int64) {
 		t.Helper()
-		m, err := kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", sets...))
-		require.NoError(t, err)
+		m = require.Must(kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", sets...)))(t)
 		return m, int64(m.Probed.Sub(m.Base).Time)
 	}
 	warm, over := measured("workload.hits=1", "workload.warmup=1")
@@ -48,8 +47,7 @@ func TestWholeCalls(t *testing.T) {
 	exptest.Alone(t)
 	over := func(sets ...string) (o, base kinds.Sample) {
 		t.Helper()
-		m, err := kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", append(sets, "workload.hits=10")...))
-		require.NoError(t, err)
+		m := require.Must(kinds.Measure(exptest.PointOf(t, exptest.E5410, "k", append(sets, "workload.hits=10")...)))(t)
 		return m.Over(), m.Base
 	}
 	part, base := over()

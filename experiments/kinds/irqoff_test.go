@@ -16,14 +16,12 @@ func TestTimersAreLateByWhatIsMasked(t *testing.T) {
 	const cycles = 0.06 // us: until the running instruction is over
 	for name, point := range map[string]string{"irq-off": "k", "irq-off-power5": "k", "irq-off-tc2-a15": "e"} {
 		for _, sets := range []string{"workload.interrupts=50", "workload.interrupts=400"} {
-			plan, err := planning.NewLoader().Plan(name, []string{sets})
-			require.NoError(t, err)
+			plan := require.Must(planning.NewLoader().Plan(name, []string{sets}))(t)
 			for _, p := range plan.Points {
 				if p.Name != point {
 					continue
 				}
-				m, err := kinds.Measure(&p)
-				require.NoError(t, err)
+				m := require.Must(kinds.Measure(&p))(t)
 				us := map[string]float64{}
 				for _, q := range m.Quantities {
 					us[q.Metric] = float64(q.Num) / float64(q.Den)

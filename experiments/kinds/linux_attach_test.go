@@ -34,8 +34,7 @@ func TestLinuxAttach(t *testing.T) {
 			continue
 		}
 		seen++
-		got, err := reports.Records(o.Point, o.Measurement)
-		require.NoError(t, err)
+		got := require.Must(reports.Records(o.Point, o.Measurement))(t)
 		require.Equal(t, o.Measurement.Counts, (kinds.Counts{Calls: 40, Hits: 40}), "%s: counted", o.Point.Name)
 		name := strings.TrimSuffix(strings.TrimSuffix(o.Point.Name, "-count"), "-ringbuf")
 		checkAttached(t, got, exceptions[name], o.Point.Probe.Linux.Program != "")

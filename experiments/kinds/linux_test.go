@@ -35,8 +35,7 @@ func linuxPlan(t *testing.T, name string, sets ...string) *schema.Plan {
 	for _, tool := range []string{"sh", "make", "gcc-12", "objcopy"} {
 		hosttools.Look(tool)
 	}
-	p, err := linuxLoader.Plan(name, append([]string{"workload.hits=40", "workload.warmup=30"}, sets...))
-	require.NoError(t, err)
+	p := require.Must(linuxLoader.Plan(name, append([]string{"workload.hits=40", "workload.warmup=30"}, sets...)))(t)
 	if p.Lacking != nil {
 		hosttools.Missing(t, "measuring the probes of a packaged kernel", p.Lacking.Error())
 	}
@@ -138,8 +137,7 @@ func checkLinux(t *testing.T, got []results.Record, exceptions float64) {
 // TestLinuxTrace follows a hit through a packaged kernel by its functions.
 func TestLinuxTrace(t *testing.T) {
 	p := linuxPlan(t, "linux-probes")
-	pt, err := p.Point("k-event")
-	require.NoError(t, err)
+	pt := require.Must(p.Point("k-event"))(t)
 	var b bytes.Buffer
 	require.NoError(t, kinds.Trace(pt, 20, &b))
 	text := b.String()
@@ -221,8 +219,7 @@ func TestLinuxUserModule(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	p := linuxPlan(t, file)
 	measure := func(name string) (*kinds.Measurement, error) {
-		pt, err := p.Point(name)
-		require.NoError(t, err)
+		pt := require.Must(p.Point(name))(t)
 		return kinds.Measure(pt)
 	}
 	for mine, own := range map[string]string{"my-k": "k", "my-o": "o"} {

@@ -39,8 +39,7 @@ func moduleBase(kernel string) string {
 func planModule(t *testing.T, kernel, text string) (*schema.Plan, error) {
 	t.Helper()
 	_, era, _ := strings.Cut(kernel, "-")
-	where, err := filepath.Abs(filepath.Join(objects, kernel))
-	require.NoError(t, err)
+	where := require.Must(filepath.Abs(filepath.Join(objects, kernel)))(t)
 	file := filepath.Join(t.TempDir(), "own.toml")
 	text = fmt.Sprintf("base = %q\nname = \"own\"\nfigures = []\n[kernel]\nimage = %q\nera = %q\n", moduleBase(kernel), kernel, era) +
 		"[workload]\nhits = 50\n" + strings.ReplaceAll(text, "DIR", filepath.ToSlash(where))

@@ -85,8 +85,7 @@ func entered(names []string) (out []string) {
 func holdProfiles(t *testing.T, all []looked) {
 	t.Helper()
 	for _, c := range all {
-		m, err := kinds.Measure(exptest.PointOf(t, c.name, c.point, append(c.sets, "workload.hits=20")...))
-		require.NoError(t, err)
+		m := require.Must(kinds.Measure(exptest.PointOf(t, c.name, c.point, append(c.sets, "workload.hits=20")...)))(t)
 		names := profiledIn(t, m.Profile)
 		for _, fn := range c.stations {
 			require.That(t, names[fn], "%s, %s: %s is not in the profile", c.name, c.point, fn)
@@ -98,8 +97,7 @@ func holdProfiles(t *testing.T, all []looked) {
 // profiledIn are the functions of a profile.
 func profiledIn(t *testing.T, b []byte) map[string]bool {
 	t.Helper()
-	p, err := profile.ParseData(b)
-	require.NoError(t, err)
+	p := require.Must(profile.ParseData(b))(t)
 	names := map[string]bool{}
 	for _, f := range p.Function {
 		names[f.Name] = true
@@ -111,8 +109,7 @@ func profiledIn(t *testing.T, b []byte) map[string]bool {
 func TestTraceOfModules(t *testing.T) {
 	for _, kernel := range moduleKernels {
 		m, plan := measureModule(t, kernel, handlerIn(kernel), "handler")
-		pt, err := plan.Point("handler")
-		require.NoError(t, err)
+		pt := require.Must(plan.Point("handler"))(t)
 		trace, names := shownHit(t, pt, 2), profiledIn(t, m.Profile)
 		inOrder(t, trace, entered([]string{"bench_target", "my_probe:probe_pre", "my_probe:probe_post", "bench_target"}))
 		require.That(t, names["my_probe:probe_pre"] && names["my_probe:probe_post"], "%s: the profile lacks a function of the module: %v", kernel, names)

@@ -11,8 +11,7 @@ import (
 // TestPlain takes the time of functions without their module off, passes those by that cannot be called, and names one
 // that fails.
 func TestPlain(t *testing.T) {
-	pt, err := planning.NewLoader().Trial("x86_64-2010", "")
-	require.NoError(t, err)
+	pt := require.Must(planning.NewLoader().Trial("x86_64-2010", ""))(t)
 	probes := []string{"kprobe"}
 	out := &Tried{Rows: []TriedRow{
 		{Function: "nothing", Probes: probes, Why: "it does not exist"}, {Function: "work_checksum", Probes: probes, Calls: 20},

@@ -23,8 +23,7 @@ func fromUser(t *testing.T, name, point string, sets ...string) *schema.Point {
 // a return probe, which the return stack has lost, are mispredicted one by one up to the call that came first.
 func TestHitsFromUserMode(t *testing.T) {
 	for _, name := range []string{exptest.E5410, "overhead-xeon-e5410-i386"} {
-		plan, err := planning.NewLoader().Plan(name, []string{"workload.hits=50", "workload.warmup=50"})
-		require.NoError(t, err)
+		plan := require.Must(planning.NewLoader().Plan(name, []string{"workload.hits=50", "workload.warmup=50"}))(t)
 		for _, point := range []string{"k", "b", "o", "r"} {
 			pt, err := plan.Point(point)
 			require.NoError(t, err)

@@ -16,8 +16,7 @@ func TestWatchpointsMeasured(t *testing.T) {
 	exptest.Alone(t)
 	value := func(point, metric string, sets ...string) float64 {
 		t.Helper()
-		m, err := kinds.Measure(exptest.PointOf(t, schema.KindWatchpoints, point, append(sets, "workload.hits=20")...))
-		require.NoError(t, err)
+		m := require.Must(kinds.Measure(exptest.PointOf(t, schema.KindWatchpoints, point, append(sets, "workload.hits=20")...)))(t)
 		for _, q := range m.Quantities {
 			if q.Metric == metric {
 				return float64(q.Num) / float64(q.Den)

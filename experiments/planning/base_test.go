@@ -33,8 +33,7 @@ kind = "kretprobe"
 mode = "step"
 handler = "ret_empty"
 `)
-	p, err := exptest.ToyLoader().Plan(file, nil)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(file, nil))(t)
 	require.Need(t, p.Name == "more" && len(p.Points) == 3 && len(p.Inputs) == 5, "%s has %d points, %d inputs", p.Name, len(p.Points), len(p.Inputs))
 	b := p.Points[1]
 	require.That(t, b.Probe.Handler == "handler_count" && b.Probe.Mode == kprobes.Boosted && b.Probe.Published != nil, "point b is %+v", b.Probe)

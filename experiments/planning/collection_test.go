@@ -18,8 +18,7 @@ func TestInputsOfASecondPlan(t *testing.T) {
 	file := exptest.ToyFiles(t)
 	l := exptest.ToyLoader()
 	for range 2 {
-		p, err := l.Plan(file, nil)
-		require.NoError(t, err)
+		p := require.Must(l.Plan(file, nil))(t)
 		require.That(t, len(p.Inputs) == 3, "inputs %v, want experiment, machine and image", p.Inputs)
 	}
 }

@@ -28,8 +28,7 @@ func TestSweepOverMachines(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "machines.toml")
 		text := "base = \"overhead-xeon-e5410-x86_64\"\nname = \"machines\"\n[sweep]\nkernel.memory = [\"64 MiB\"]\n" + c.sweep
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
-		plan, err := planning.NewLoader().Plan(file, []string{"workload.hits=10"})
-		require.NoError(t, err)
+		plan := require.Must(planning.NewLoader().Plan(file, []string{"workload.hits=10"}))(t)
 		var isas []string
 		for _, pt := range plan.Points {
 			if pt.Probe.Name == "k" {

@@ -40,8 +40,7 @@ func TestPreemptibleImage(t *testing.T) {
 		{"kernel.preempt=full", "x86_64-2010-preempt", schema.PreemptFull},
 		{"kernel.image=x86_64-2010-preempt", "x86_64-2010-preempt", schema.PreemptFull},
 	} {
-		p, err := planning.NewLoader().Plan(schema.KindScaling, []string{c.set})
-		require.NoError(t, err)
+		p := require.Must(planning.NewLoader().Plan(schema.KindScaling, []string{c.set}))(t)
 		k := p.Points[0].Kernel
 		require.That(t, p.Points[0].Image.Name == c.image && k.Preempt == c.want, "%s: image %s, preemption %s", c.set, p.Points[0].Image.Name, k.Preempt)
 	}

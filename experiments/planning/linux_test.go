@@ -78,8 +78,7 @@ func TestLinuxModule(t *testing.T) {
 // TestLinuxAttachLeavesOut names the ways to attach that a kernel was built without, and refuses what no way has.
 func TestLinuxAttachLeavesOut(t *testing.T) {
 	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64}))
-	p, err := planning.NewLoader().Plan("linux-attach", nil)
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan("linux-attach", nil))(t)
 	want := "left out: kprobe-multi, kprobe-multi-count, kprobe-multi-ringbuf, kretprobe-multi, kretprobe-multi-count, kretprobe-multi-ringbuf: " +
 		"the kernel was built without CONFIG_FPROBE"
 	require.That(t, len(p.Notes) == 1 && p.Notes[0] == want, "notes %q", p.Notes)

@@ -36,14 +36,12 @@ func TestRolesByAnotherPath(t *testing.T) {
 	file := exptest.ToyFiles(t)
 	t.Chdir(filepath.Dir(file))
 	for _, set := range []string{"machine=./machine.toml", "machine=" + filepath.Join(filepath.Dir(file), "machine.toml")} {
-		p, err := exptest.ToyLoader().Plan("./toy.toml", []string{set})
-		require.NoError(t, err)
+		p := require.Must(exptest.ToyLoader().Plan("./toy.toml", []string{set}))(t)
 		if p.Points[0].Probe.Role != results.Fitted || p.Points[1].Probe.Role != results.Predicted {
 			t.Errorf("--set %s: roles are %s, %s", set, p.Points[0].Probe.Role, p.Points[1].Probe.Role)
 		}
-		if _, err := exptest.ToyLoader().Plan("./toy.toml", []string{set, "points.k.role=predicted"}); err == nil {
-			t.Errorf("--set %s: a role that the machine contradicts was taken", set)
-		}
+		_, err := exptest.ToyLoader().Plan("./toy.toml", []string{set, "points.k.role=predicted"})
+		require.That(t, err != nil, "--set %s: a role that the machine contradicts was taken", set)
 	}
 }
 
@@ -51,8 +49,7 @@ func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
 	file := exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [10, 20]\nmachine.event.trap.cycles = [\"1/2\", 2, 3]\n")
-	p, err := exptest.ToyLoader().Plan(file, nil)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(file, nil))(t)
 	require.Need(t, len(p.Points) == 12, "%d points, want 12", len(p.Points))
 	require.Equal(t, p.Points[2].Name, "k/workload.hits=10/machine.event.trap.cycles=2", "third point")
 	if h := p.Points[11].Workload.Hits; h != 20 {
@@ -225,8 +222,7 @@ func FuzzPlan(f *testing.F) {
 // Replicates of a point stand together under names of their own, and a point that has some is named with the
 // number of one.
 func TestReplicateNames(t *testing.T) {
-	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"replicates=2", "seed=9"})
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"replicates=2", "seed=9"}))(t)
 	var names []string
 	for i, pt := range p.Points {
 		names = append(names, pt.Name)
@@ -244,8 +240,7 @@ func TestReplicateNames(t *testing.T) {
 // One replicate alone has the names of points without any, and the layout of its number.
 func TestReplicateAlone(t *testing.T) {
 	for _, sets := range [][]string{{"replicate=3"}, {"replicates=5", "replicate=3"}} {
-		p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), sets)
-		require.NoError(t, err)
+		p := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), sets))(t)
 		var names []string
 		for _, pt := range p.Points {
 			names = append(names, pt.Name)

@@ -91,8 +91,7 @@ func TestTargetInUserMode(t *testing.T) {
 // TestOffsetOfPoint: a point may sit elsewhere in the target than the workload says. Its offset is held against the target as
 // that of the workload is, and no kind that chooses places takes one.
 func TestOffsetOfPoint(t *testing.T) {
-	p, err := planning.NewLoader().Plan(schema.KindEventRate, []string{"workload.rate=1000"})
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan(schema.KindEventRate, []string{"workload.rate=1000"}))(t)
 	var offsets []uint64
 	for _, pt := range p.Points {
 		offsets = append(offsets, pt.Workload.Offset)

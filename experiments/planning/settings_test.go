@@ -25,8 +25,7 @@ func TestEverySetting(t *testing.T) {
 	for _, name := range []string{
 		"bystander-cost", "irq-off", "missed", "optimize-latency", "scaling", "unregister-batch", "user-probes", "watchpoints",
 	} {
-		p, err := l.Plan(name, nil)
-		require.NoError(t, err)
+		p := require.Must(l.Plan(name, nil))(t)
 		for _, value := range []string{"0", "-1", "7", "1000000000000", "x", "none"} {
 			var plans outcomes
 			keys := settable(name, slices.Sorted(maps.Keys(p.Keys)))

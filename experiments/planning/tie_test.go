@@ -15,8 +15,7 @@ func TestTiedEvent(t *testing.T) {
 	file := exptest.ToyFiles(t)
 	dir := filepath.Dir(file)
 	exptest.Write(t, dir, "machine.toml", exptest.TiedMachine(`same_as = "trap", source = "book: 7"`))
-	p, err := exptest.ToyLoader().Plan(file, []string{"machine.event.trap.cycles=120"})
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(file, []string{"machine.event.trap.cycles=120"}))(t)
 	m := p.Points[0].Machine
 	require.That(t, m.CPU.Events["mispredict"] == 120*60, "the tied event costs %d ticks, want those of the other, %d", m.CPU.Events["mispredict"], 120*60)
 	require.Equal(t, len(m.FittedParams()), 1, "fitted parameters")
@@ -31,8 +30,7 @@ func TestTiedEvent(t *testing.T) {
 func TestTiedEventThatIsDearer(t *testing.T) {
 	file := exptest.ToyFiles(t)
 	exptest.Write(t, filepath.Dir(file), "machine.toml", exptest.TiedMachine(`same_as = "trap", more = "1/2", source = "book: 7"`))
-	p, err := exptest.ToyLoader().Plan(file, []string{"machine.event.trap.cycles=120"})
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(file, []string{"machine.event.trap.cycles=120"}))(t)
 	m := p.Points[0].Machine
 	if got := m.CPU.Events["mispredict"]; got != 120*60+30 {
 		t.Errorf("the tied event costs %d ticks, want half a cycle more than 120 cycles", got)

@@ -24,8 +24,7 @@ import (
 
 func collectionReport(t *testing.T, workers int, sets ...string) *reports.Report {
 	t.Helper()
-	p, err := exptest.ToyLoader().Plan(exptest.CollectionFiles(t), sets)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(exptest.CollectionFiles(t), sets))(t)
 	r := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
 	require.NoError(t, r.Err())
 	return r
@@ -55,8 +54,7 @@ func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
 	l := exptest.ToyLoader()
 	file := exptest.CollectionFiles(t)
 	for _, name := range []string{"toy.toml", "slow.toml"} {
-		p, err := l.Plan(filepath.Join(filepath.Dir(file), name), nil)
-		require.NoError(t, err)
+		p := require.Must(l.Plan(filepath.Join(filepath.Dir(file), name), nil))(t)
 		_, own, _ := strings.Cut(string(formats.CSV(reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Set)), "\n")
 		require.That(t, own != "" && strings.Contains(both, own), "the collection has other records than %s alone:\n%.300s", name, own)
 	}
@@ -105,8 +103,7 @@ func TestCollectionDoesNotDependOnWorkers(t *testing.T) {
 func TestDifferenceOfAFailedPoint(t *testing.T) {
 	for bad, left := range map[string]string{"slow:k": "toy-1", "slow:b": "toy-1", "toy:k": "toy-2"} {
 		failed, _, _ := strings.Cut(bad, ":")
-		p, err := exptest.ToyLoader().Plan(exptest.CollectionFiles(t), nil)
-		require.NoError(t, err)
+		p := require.Must(exptest.ToyLoader().Plan(exptest.CollectionFiles(t), nil))(t)
 		r := reports.New(p, (&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
 			if pt.Name == bad {
 				return nil, errors.New("the guest loops for ever")
@@ -163,8 +160,7 @@ func TestManyDifferences(t *testing.T) {
 		values[i] = fmt.Sprint(i + 100)
 	}
 	long := exptest.Write(t, dir, "long.toml", fmt.Sprintf("base = %q\nname = \"long\"\n[sweep]\nworkload.args = [[%s]]\n", file, strings.Join(values, "], [")))
-	p, err := exptest.ToyLoader().Plan(long, nil)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(long, nil))(t)
 	text := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Text()
 	if n := strings.Count(text, "not the setup of the published figures: workload.args"); n != 20 || !strings.Contains(text, "10 more such differences") {
 		t.Errorf("%d differences are told:\n%s", n, text)

@@ -34,8 +34,7 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 				p := exptest.SmallPlan(t, name)
 				r := reports.New(p, (&running.Runner{Measure: kinds.Measure, Workers: c.workers}).Run(p))
 				require.NoError(t, r.Err())
-				got, err := r.Files()
-				require.NoError(t, err)
+				got := require.Must(r.Files())(t)
 				if name == schema.KindScaling && !strings.Contains(r.Table().Text(), "figure scaling is not drawn: kernel.cpus is not swept") {
 					t.Errorf("the table does not say that a figure is missing:\n%s", r.Table().Text())
 				}

@@ -27,8 +27,7 @@ func TestMovedExperimentSaysItsKernel(t *testing.T) {
 				"eras-i386-2010:b, eras-i386-2010:rb, eras-x86_64-2010:b, eras-x86_64-2010:rb",
 		}},
 	} {
-		p, err := planning.NewLoader().Plan(c.name, []string{"isa=ppc64", "machine=power5-1656"})
-		require.NoError(t, err)
+		p := require.Must(planning.NewLoader().Plan(c.name, []string{"isa=ppc64", "machine=power5-1656"}))(t)
 		notes := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Notes
 		for _, w := range c.want {
 			require.That(t, slices.Contains(notes, w), "%s: notes %q, want %q", c.name, notes, w)

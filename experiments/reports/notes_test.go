@@ -19,8 +19,7 @@ import (
 // value is a number of a test.
 func value(t *testing.T, text string) results.Value {
 	t.Helper()
-	v, err := results.ParseValue(text)
-	require.NoError(t, err)
+	v := require.Must(results.ParseValue(text))(t)
 	return v
 }
 
@@ -67,8 +66,7 @@ func TestDoubtsOverflow(t *testing.T) {
 // Watchpoints that cost nothing have no bar.
 func TestIdleWatchpoints(t *testing.T) {
 	r := judged(t, "", record(t, "idle", results.MetricCycles, "0.9", results.Simulated), record(t, "hit", results.MetricCycles, "1", results.Simulated))
-	f, err := drawWatchpoints(r.Set)
-	require.NoError(t, err)
+	f := require.Must(drawWatchpoints(r.Set))(t)
 	if got := f.(*figures.Bars).Groups; !slices.Equal(got, []string{"hit"}) {
 		t.Errorf("bars of %q", got)
 	}
@@ -166,8 +164,7 @@ func TestColumnsAreMeasured(t *testing.T) {
 		metrics := map[string]bool{}
 		files, _ := filepath.Glob("../../results/baselines/" + kind + "*.csv") // the pattern is well-formed
 		for _, f := range files {
-			s, err := compare.LoadBaseline(f)
-			require.NoError(t, err)
+			s := require.Must(compare.LoadBaseline(f))(t)
 			for r := range s.All() {
 				metrics[r.Metric] = true
 			}

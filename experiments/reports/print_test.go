@@ -22,12 +22,10 @@ func TestFiguresInAColumn(t *testing.T) {
 		"missed":                     {"missed"},
 		"unregister-batch":           {"unregister"},
 	} {
-		set, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", experiment+".csv"))
-		require.NoError(t, err)
+		set := require.Must(compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", experiment+".csv")))(t)
 		files := map[string][]byte{}
-		if err := reports.Draw(files, results.Means(set), figures, reports.Look{Width: 83.82}); err != nil {
-			t.Fatalf("%s: %v", experiment, err)
-		}
+		err := reports.Draw(files, results.Means(set), figures, reports.Look{Width: 83.82})
+		require.Need(t, err == nil, "%s: %v", experiment, err)
 		for _, name := range figures {
 			texts := regexp.MustCompile(`\\fontsize\{([0-9.]+)pt\}`).FindAllSubmatch(files[name+".tex"], -1)
 			for _, m := range texts {

@@ -72,7 +72,6 @@ func TestRedrawChangesNoResults(t *testing.T) {
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(name)
-	require.NoError(t, err)
+	b := require.Must(os.ReadFile(name))(t)
 	return string(b)
 }

@@ -57,8 +57,7 @@ func withoutIdlePhases(csv string) string {
 }
 
 func TestFailingPointLeavesOthers(t *testing.T) {
-	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil))(t)
 	for _, c := range []struct {
 		name    string
 		measure running.Measure

@@ -14,8 +14,7 @@ import (
 // scaled by 0.57 over 0.49, against 1.40.
 func TestSisterErrors(t *testing.T) {
 	for _, sets := range [][]string{nil, {"replicates=3"}} {
-		p, err := planning.NewLoader().Plan("overhead-published", sets)
-		require.NoError(t, err)
+		p := require.Must(planning.NewLoader().Plan("overhead-published", sets))(t)
 		checkSisters(t, reports.SisterErrors(p))
 	}
 }

@@ -29,8 +29,7 @@ func looping(wants string) running.Measure {
 
 // TestLimitOfAPoint ends the point that loops and leaves the other one alone.
 func TestLimitOfAPoint(t *testing.T) {
-	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil))(t)
 	limit := running.Limit{Time: 20 * time.Millisecond, Option: "--patience"}
 	out := (&running.Runner{Measure: limit.Measure(looping("k")), Workers: 1}).Run(p)
 	for _, o := range out {

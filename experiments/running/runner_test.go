@@ -15,8 +15,7 @@ import (
 )
 
 func TestProgressCountsEveryPoint(t *testing.T) {
-	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil))(t)
 	var seen []int
 	begun := 0
 	r := &running.Runner{
@@ -29,8 +28,7 @@ func TestProgressCountsEveryPoint(t *testing.T) {
 
 // TestStopKeepsWhatRan ends a run while its first point is measured: that one keeps its outcome, and the other one was not begun.
 func TestStopKeepsWhatRan(t *testing.T) {
-	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil))(t)
 	stop := make(chan struct{})
 	r := &running.Runner{Measure: exptest.ToyMeasure, Workers: 1, Stop: stop, Begun: func(*schema.Point) { close(stop) }}
 	out := r.Run(p)

@@ -106,8 +106,7 @@ func measured(p *schema.Point) (*kinds.Measurement, error) {
 
 func analyse(t *testing.T, refit bool, sets ...string) *Analysis {
 	t.Helper()
-	a, err := New(exptest.ToyLoader(), exptest.ToyFiles(t), sets, refit)
-	require.NoError(t, err)
+	a := require.Must(New(exptest.ToyLoader(), exptest.ToyFiles(t), sets, refit))(t)
 	require.NoError(t, a.Run(&running.Runner{Measure: measured, Workers: 3}))
 	return a
 }

@@ -31,8 +31,7 @@ func browse(t *testing.T, page string, options ...string) string {
 // pageFile writes the page of two runs, with more behind it, and returns its path.
 func pageFile(t *testing.T, more string) string {
 	t.Helper()
-	b, err := webpage.Write(twoRuns(t))
-	require.NoError(t, err)
+	b := require.Must(webpage.Write(twoRuns(t)))(t)
 	file := filepath.Join(t.TempDir(), "report.html")
 	require.NoError(t, os.WriteFile(file, append(b, more...), 0o600))
 	return file

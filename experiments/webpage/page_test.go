@@ -28,8 +28,7 @@ func small(t *testing.T, cycles string) map[string][]byte {
 	t.Helper()
 	set := &results.Set{Overrides: []string{"workload.hits=" + cycles}}
 	add := func(probe, metric, unit, value string, role results.Role, source string) {
-		v, err := results.ParseValue(value)
-		require.NoError(t, err)
+		v := require.Must(results.ParseValue(value))(t)
 		p := results.Point{Experiment: "toy", Machine: "toy-1", ISA: "toy", Era: "2010", CPUs: 1, Probe: probe}
 		require.NoError(t, set.Add(results.Record{Point: p, Metric: metric, Unit: unit, Value: v, Role: role, Source: source}))
 	}
@@ -72,8 +71,7 @@ func twoRuns(t *testing.T) []string {
 // TestPage holds what the page says of two runs, and that nothing on it is code or an address of somebody else.
 func TestPage(t *testing.T) {
 	dirs := twoRuns(t)
-	b, err := webpage.Write(dirs)
-	require.NoError(t, err)
+	b := require.Must(webpage.Write(dirs))(t)
 	text := string(b)
 	for _, want := range []string{
 		`<td class="n">2310.0</td>`,                      // the table of the run
@@ -127,12 +125,10 @@ func TestPageOfNothing(t *testing.T) {
 // listAnew writes the list of hashes of what a directory has.
 func listAnew(t *testing.T, dir string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
+	entries := require.Must(os.ReadDir(dir))(t)
 	var list strings.Builder
 	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		require.NoError(t, err)
+		b := require.Must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		if e.Name() != outdir.SumsName {
 			fmt.Fprintf(&list, "%s  %s\n", strings.TrimPrefix(outdir.Hash(b), "sha256:"), e.Name())
 		}

@@ -68,8 +68,7 @@ func gzipOf(t testing.TB, b []byte) []byte {
 
 func zstdOf(t testing.TB, b []byte) []byte {
 	t.Helper()
-	z, err := zstd.NewWriter(nil)
-	require.NoError(t, err)
+	z := require.Must(zstd.NewWriter(nil))(t)
 	return z.EncodeAll(b, nil)
 }
 
@@ -106,8 +105,7 @@ func lzopOf(b []byte) []byte {
 // TestLzop reads what lzop -9 writes, and files of it that are cut or damaged.
 func TestLzop(t *testing.T) {
 	file := append(bytes.Clone(lzopHead), "\x00\x00\x00\x1d\x00\x00\x00\x0d\xa3\x10\x0a\xe5\x17hello 5\x14\x00\x11\x00\x00\x00\x00\x00\x00"...)
-	r, err := newLzop(file)
-	require.NoError(t, err)
+	r := require.Must(newLzop(file))(t)
 	if b, err := io.ReadAll(r); err != nil || string(b) != "hello hello hello hello hello" {
 		t.Errorf("%q, %v", b, err)
 	}

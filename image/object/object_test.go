@@ -47,8 +47,7 @@ func isas() []isa {
 // file returns the object file of the sample, which is in the repository for machines without compilers.
 func (i isa) file(t testing.TB) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", i.name+".o"))
-	require.NoError(t, err)
+	b := require.Must(os.ReadFile(filepath.Join("testdata", i.name+".o")))(t)
 	return b
 }
 
@@ -213,8 +212,7 @@ func TestAgainstGNU(t *testing.T) {
 
 // compare holds the bytes of every section against a linked file.
 func compare(t *testing.T, i isa, m *Module, file string) {
-	f, err := elf.Open(file)
-	require.NoError(t, err)
+	f := require.Must(elf.Open(file))(t)
 	defer f.Close()
 	compared := 0
 	for _, s := range m.Sections {
@@ -351,8 +349,7 @@ func TestOverflow(t *testing.T) {
 // A symbol of a section that the file does not have is an error.
 func TestSectionOfSymbol(t *testing.T) {
 	b := isas()[0].file(t)
-	f, err := elf.NewFile(bytes.NewReader(b))
-	require.NoError(t, err)
+	f := require.Must(elf.NewFile(bytes.NewReader(b)))(t)
 	const size, info, index = elf.Sym64Size, 4, 6 // of a symbol, and where its parts are
 	for at := f.Section(".symtab").Offset; ; at += size {
 		if elf.ST_TYPE(b[at+info]) == elf.STT_SECTION {

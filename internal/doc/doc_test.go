@@ -25,8 +25,7 @@ deep.down = true
 `
 
 func TestParsePositions(t *testing.T) {
-	root, err := Parse("f.toml", []byte(sample))
-	require.NoError(t, err)
+	root := require.Must(Parse("f.toml", []byte(sample)))(t)
 	points := root.Get("points")
 	for _, c := range []struct {
 		n    *Node
@@ -66,8 +65,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestReaderReportsEverything(t *testing.T) {
-	root, err := Parse("f.toml", []byte("nmae = \"x\"\nhits = -1\nkind = \"kprobes\"\n[t]\nx = 1\n[[p]]\n[[p]]\nname = \"k\"\ny = 1\n[[p]]\ny = 2\n"))
-	require.NoError(t, err)
+	root := require.Must(Parse("f.toml", []byte("nmae = \"x\"\nhits = -1\nkind = \"kprobes\"\n[t]\nx = 1\n[[p]]\n[[p]]\nname = \"k\"\ny = 1\n[[p]]\ny = 2\n")))(t)
 	var errs Errors
 	r := NewReader(root, &errs)
 	Need(r, "name", Text)

@@ -28,21 +28,17 @@ func same(a, b *Node) bool {
 
 // What Write has written reads as the same document: every machine description, and what is rare.
 func TestWriteReads(t *testing.T) {
-	files, err := filepath.Glob("../../experiments/machines/*.toml")
-	require.NoError(t, err)
+	files := require.Must(filepath.Glob("../../experiments/machines/*.toml"))(t)
 	texts := map[string]string{"rare": "a = \"x\\n\\\"y\"\n\"b c\" = [1, \"2\", { d = true }]\n[e.f]\ng = 1.5\n[e.\"h i\"]\nj = -1\n[empty]\n"}
 	for _, f := range files {
-		b, err := os.ReadFile(f)
-		require.NoError(t, err)
+		b := require.Must(os.ReadFile(f))(t)
 		texts[f] = string(b)
 	}
 	require.Need(t, len(texts) >= 8, "%d documents", len(texts))
 	for name, text := range texts {
-		want, err := Parse(name, []byte(text))
-		require.NoError(t, err)
+		want := require.Must(Parse(name, []byte(text)))(t)
 		wrote := Write(want)
-		if got, err := Parse(name, wrote); err != nil || !same(got, want) {
-			t.Errorf("%s: %v\n%s", name, err, wrote)
-		}
+		got, err := Parse(name, wrote)
+		require.That(t, err == nil && same(got, want), "%s: %v\n%s", name, err, wrote)
 	}
 }

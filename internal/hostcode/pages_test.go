@@ -21,8 +21,7 @@ type region struct {
 // regions returns the mapped memory of this process in the order of addresses.
 func regions(t *testing.T) (all []region) {
 	t.Helper()
-	text, err := os.ReadFile("/proc/self/maps")
-	require.NoError(t, err)
+	text := require.Must(os.ReadFile("/proc/self/maps"))(t)
 	for line := range strings.Lines(string(text)) {
 		var r region
 		_, err := fmt.Sscanf(line, "%x-%x %s", &r.from, &r.to, &r.rights)
@@ -35,8 +34,7 @@ func regions(t *testing.T) (all []region) {
 // TestRoomTakes has a room of whole pages, which keeps no file open.
 func TestRoomTakes(t *testing.T) {
 	open := func() int {
-		all, err := os.ReadDir("/proc/self/fd")
-		require.NoError(t, err)
+		all := require.Must(os.ReadDir("/proc/self/fd"))(t)
 		return len(all)
 	}
 	room(t)

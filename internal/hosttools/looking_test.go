@@ -29,8 +29,7 @@ func TestFromRepository(t *testing.T) {
 	if name == "" {
 		t.Skip("does not apply: the test was built without the names of its sources")
 	}
-	one, err := os.Stat(file)
-	require.NoError(t, err)
+	one := require.Must(os.Stat(file))(t)
 	if two, err := os.Stat(name); err != nil || !os.SameFile(one, two) {
 		t.Errorf("%s: %v", name, err)
 	}

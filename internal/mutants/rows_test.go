@@ -36,8 +36,7 @@ var (
 
 func rows(t *testing.T) (all []row) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), page))
-	require.NoError(t, err)
+	text := require.Must(os.ReadFile(filepath.Join(root(t), page)))(t)
 	for _, m := range rowLine.FindAllStringSubmatch(string(text), -1) {
 		n, _ := strconv.Atoi(m[1])
 		r := row{number: n}
@@ -52,15 +51,13 @@ func rows(t *testing.T) (all []row) {
 // root is the top of the repository.
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := filepath.Abs("../..")
-	require.NoError(t, err)
+	dir := require.Must(filepath.Abs("../.."))(t)
 	return dir
 }
 
 func mutants(t *testing.T) []Mutant {
 	t.Helper()
-	all, err := Read(filepath.Join(root(t), list))
-	require.NoError(t, err)
+	all := require.Must(Read(filepath.Join(root(t), list)))(t)
 	return all
 }
 
@@ -91,8 +88,7 @@ func TestRowsNotice(t *testing.T) {
 	if *rowsFlag == "" {
 		t.Skip("on demand: make rows tries the mutants of all rows, for hours")
 	}
-	b, err := NewBench(root(t), t.TempDir(), mutants(t))
-	require.NoError(t, err)
+	b := require.Must(NewBench(root(t), t.TempDir(), mutants(t)))(t)
 	all := rows(t)
 	for i, m := range mutants(t) {
 		if m.None != "" || !wanted(m.Row) {

@@ -58,8 +58,7 @@ func failing() (int, bool, error) {
 func parsed(t *testing.T, text string) (*tree, *pkg) {
 	t.Helper()
 	tr := &tree{root: "/tree", fset: token.NewFileSet(), all: map[string]*pkg{}, types: importer.Default()}
-	f, err := parser.ParseFile(tr.fset, "p.go", text, parser.SkipObjectResolution)
-	require.NoError(t, err)
+	f := require.Must(parser.ParseFile(tr.fset, "p.go", text, parser.SkipObjectResolution))(t)
 	return tr, &pkg{ImportPath: "m/p", Dir: "/tree/p", GoFiles: []string{"p.go"}, files: []*ast.File{f}, texts: []string{text}}
 }
 

@@ -14,8 +14,7 @@ import (
 // read returns a file of the repository.
 func read(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root(t), filepath.FromSlash(name)))
-	require.NoError(t, err)
+	b := require.Must(os.ReadFile(filepath.Join(root(t), filepath.FromSlash(name))))(t)
 	return string(b)
 }
 
@@ -89,8 +88,7 @@ func spans(text string) string {
 // TestDocumentsNameCommands compares what documents write behind the program's name and behind make
 // with what there is.
 func TestDocumentsNameCommands(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root(t), "cmd", "kprobesim", "*.go"))
-	require.NoError(t, err)
+	files := require.Must(filepath.Glob(filepath.Join(root(t), "cmd", "kprobesim", "*.go")))(t)
 	var code strings.Builder
 	for _, f := range files {
 		code.WriteString(read(t, "cmd/kprobesim/"+filepath.Base(f)))

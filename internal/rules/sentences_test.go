@@ -18,11 +18,9 @@ func documents(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	for _, pattern := range []string{"*.md", "docs/*.md"} {
-		files, err := filepath.Glob(filepath.Join(root(t), filepath.FromSlash(pattern)))
-		require.NoError(t, err)
+		files := require.Must(filepath.Glob(filepath.Join(root(t), filepath.FromSlash(pattern))))(t)
 		for _, f := range files {
-			rel, err := filepath.Rel(root(t), f)
-			require.NoError(t, err)
+			rel := require.Must(filepath.Rel(root(t), f))(t)
 			out = append(out, filepath.ToSlash(rel))
 		}
 	}

@@ -96,8 +96,7 @@ func skipped(dir string) bool {
 // root finds the folder of go.mod above the test's working directory.
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
+	dir := require.Must(os.Getwd())(t)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir

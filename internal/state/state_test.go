@@ -70,8 +70,7 @@ func TestRefused(t *testing.T) {
 
 // FuzzRead gives bytes that are damaged in any way.
 func FuzzRead(f *testing.F) {
-	b, err := Append(nil, full())
-	require.NoError(f, err)
+	b := require.Must(Append(nil, full()))(f)
 	f.Add(b)
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		_, _ = Read(b, &sample{}) // whatever comes, but no panic

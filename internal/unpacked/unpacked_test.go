@@ -24,8 +24,7 @@ func TestKept(t *testing.T) {
 		t.Error("another kernel is there")
 	}
 	file := f.file(packed)
-	whole, err := os.ReadFile(file)
-	require.NoError(t, err)
+	whole := require.Must(os.ReadFile(file))(t)
 	changed := bytes.Clone(whole)
 	changed[100]++
 	for _, b := range [][]byte{changed, whole[:len(whole)-1], whole[:5], nil} {

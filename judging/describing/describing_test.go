@@ -62,12 +62,10 @@ func describer(t *testing.T, numbers ...string) (*Describer, *simulated) {
 	t.Helper()
 	other := family(t)
 	for _, n := range numbers {
-		s, err := doc.ParseSetting(n)
-		require.NoError(t, err)
+		s := require.Must(doc.ParseSetting(n))(t)
 		require.NoError(t, s.Apply(other))
 	}
-	host, err := read(other)
-	require.NoError(t, err)
+	host := require.Must(read(other))(t)
 	s := &simulated{pricer: judging.NewPricer(&host.CPU)}
 	d := &Describer{Host: s, Root: family(t), Read: read, Say: func(string, ...any) {}, name: "opteron-246"}
 	d.begin("host", time.Unix(0, 0))
@@ -101,8 +99,7 @@ func TestFindsNumbers(t *testing.T) {
 		got := d.text(append(strings.Split(table, "."), "source")...)
 		require.That(t, strings.HasPrefix(got, want), "%s: source %q, want %q", table, got, want)
 	}
-	wrote, err := doc.Parse("host", doc.Write(d.Root))
-	require.NoError(t, err)
+	wrote := require.Must(doc.Parse("host", doc.Write(d.Root)))(t)
 	if m, err := d.Read(wrote); err != nil || m.Name != "host" || len(m.FittedParams()) != 0 {
 		t.Errorf("%v, %v", m, err)
 	}
@@ -112,8 +109,7 @@ func TestFindsNumbers(t *testing.T) {
 func TestLeavesOpen(t *testing.T) {
 	d, s := describer(t)
 	table := d.text("cost", "nop", "port")
-	wide, err := read(family(t))
-	require.NoError(t, err)
+	wide := require.Must(read(family(t)))(t)
 	wide.CPU.Width = 6 // which the description is not told
 	k := wide.CPU.Classes["nop"]
 	k.Port, k.Issue, k.Slots = "", 0, 0
@@ -145,8 +141,7 @@ func TestFindsColumnsOfLoads(t *testing.T) {
 		root, err := doc.Parse(file, b)
 		require.NoError(t, err)
 		for _, n := range []string{"back_end.load_column=" + c.column, "back_end.split_twice=" + c.twice, "port.load.ports=" + c.pipes} {
-			s, err := doc.ParseSetting(n)
-			require.NoError(t, err)
+			s := require.Must(doc.ParseSetting(n))(t)
 			require.NoError(t, s.Apply(root))
 		}
 		host, err := read(root)
@@ -171,8 +166,7 @@ func TestFindsDeferredConstants(t *testing.T) {
 		require.NoError(t, err)
 		if defers {
 			for _, n := range []string{`back_end.defers=["alu_imm_small"]`, `cost.alu_imm_small={ uops = 1, latency = 0, source = "IL: 0" }`} {
-				s, err := doc.ParseSetting(n)
-				require.NoError(t, err)
+				s := require.Must(doc.ParseSetting(n))(t)
 				require.NoError(t, s.Apply(root))
 			}
 		}
@@ -188,9 +182,8 @@ func TestFindsDeferredConstants(t *testing.T) {
 				require.NoError(t, d.explain(l))
 			}
 		}
-		if got := d.text("cost", "shift", deferred); (got == "3") != defers {
-			t.Errorf("the description defers: %v, found %q, open %q", defers, got, d.Open)
-		}
+		got := d.text("cost", "shift", deferred)
+		require.That(t, (got == "3") == defers, "the description defers: %v, found %q, open %q", defers, got, d.Open)
 	}
 }
 

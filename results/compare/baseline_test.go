@@ -61,13 +61,11 @@ func TestBaselineFile(t *testing.T) {
 	require.Error(t, require.Err(LoadBaseline(path)), "overhead.csv", "absent baseline")
 	for _, set := range []*results.Set{resultstest.Sample(t), moved(t)} {
 		require.NoError(t, SaveBaseline(path, set))
-		back, err := LoadBaseline(path)
-		require.NoError(t, err)
+		back := require.Must(LoadBaseline(path))(t)
 		d := Exact(back, set)
 		require.That(t, d.Empty(), "saved and loaded differ: %+v", d)
 	}
 	require.That(t, SaveBaseline(filepath.Dir(path), resultstest.Sample(t)) != nil, "a folder was replaced by a baseline")
-	entries, err := os.ReadDir(filepath.Dir(path))
-	require.NoError(t, err)
+	entries := require.Must(os.ReadDir(filepath.Dir(path)))(t)
 	require.That(t, len(entries) == 1, "%d files beside the baseline, want it alone", len(entries))
 }

@@ -16,8 +16,7 @@ func set(t *testing.T, lines ...string) *results.Set {
 	s := &results.Set{}
 	for _, l := range lines {
 		f := strings.Fields(l)
-		v, err := results.ParseValue(f[2])
-		require.NoError(t, err)
+		v := require.Must(results.ParseValue(f[2]))(t)
 		p := results.Point{Experiment: "e", Machine: "m", ISA: "i386", Era: "2005", CPUs: 1, Probe: f[0]}
 		role := results.Simulated
 		for _, x := range f[3:] {

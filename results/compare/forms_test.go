@@ -14,8 +14,7 @@ func written(t *testing.T) map[string]string {
 	c := Compare(sides(t), rules(t, "[[waivers]]\nprobe = \"o\"\nreason = \"a,b: 50%\"\nexpires = \"2026-03-01\""))
 	out := map[string]string{}
 	for _, f := range Formats() {
-		b, err := f.Write([]*Comparison{c})
-		require.NoError(t, err)
+		b := require.Must(f.Write([]*Comparison{c}))(t)
 		out[f.Name] = string(b)
 	}
 	return out

@@ -13,8 +13,7 @@ import (
 
 func rules(t *testing.T, text string) *Rules {
 	t.Helper()
-	r, err := ReadRules("checks.toml", []byte(text), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	require.NoError(t, err)
+	r := require.Must(ReadRules("checks.toml", []byte(text), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)))(t)
 	return r
 }
 

@@ -49,12 +49,10 @@ func TestCallCurves(t *testing.T) {
 	require.Error(t, require.Err(CallCurves(set, Frame{})), "workload.latencies", "a set without times")
 	p := set.Points()[1]
 	for i, share := range results.CallShares() {
-		v, err := results.Ratio(int64(100+i), 1)
-		require.NoError(t, err)
+		v := require.Must(results.Ratio(int64(100+i), 1))(t)
 		require.NoError(t, set.Add(results.Record{Point: p, Metric: results.CallMetric(share), Unit: "cycles", Value: v, Role: results.Predicted}))
 	}
-	e, err := CallCurves(set, Frame{})
-	require.NoError(t, err)
+	e := require.Must(CallCurves(set, Frame{}))(t)
 	last := len(results.CallShares()) - 1
 	require.That(t, len(e.Curves) == 1 && e.Curves[0].Name == "b" && e.Curves[0].Steps[last] == (Step{Share: 1, X: float64(100 + last)}), "curves %+v", e.Curves)
 	if results.CallMetric(500) != "cycles_call_p50" || results.CallMetric(999) != "cycles_call_p99.9" {

@@ -56,8 +56,7 @@ func TestPanelsOfWhatIsThere(t *testing.T) {
 		p := results.Point{Experiment: "of-" + machine, Machine: machine, ISA: "i", Era: "2010", CPUs: 1, Probe: "k"}
 		require.NoError(t, set.Add(results.Record{Point: p, Metric: metric, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Simulated}))
 	}
-	p, err := OverheadPanels(set, Frame{}, func(p results.Point) string { return p.Machine })
-	require.NoError(t, err)
+	p := require.Must(OverheadPanels(set, Frame{}, func(p results.Point) string { return p.Machine }))(t)
 	if len(p.Panels) != 1 || p.Panels[0].frame().Title != "m" {
 		t.Errorf("%d panels, the first of %q", len(p.Panels), p.Panels[0].frame().Title)
 	}

@@ -28,8 +28,7 @@ func TestLook(t *testing.T) {
 		t.Skip("on demand: figures to look at; KPROBESIM_FIGURES names no folder to draw into")
 	}
 	for name, f := range sampleFigures(t) {
-		rendered, err := Render(f, name)
-		require.NoError(t, err)
+		rendered := require.Must(Render(f, name))(t)
 		for file, data := range rendered {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, file), data, 0o644))
 		}
@@ -55,8 +54,7 @@ func TestRender(t *testing.T) {
 
 func checkPNG(t *testing.T, name string, data []byte) {
 	t.Helper()
-	img, err := png.Decode(bytes.NewReader(data))
-	require.NoError(t, err)
+	img := require.Must(png.Decode(bytes.NewReader(data)))(t)
 	if w := img.Bounds().Dx(); w < 600 {
 		t.Errorf("%s.png is %d pixels wide, too few to print", name, w)
 	}

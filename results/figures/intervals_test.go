@@ -37,8 +37,7 @@ func TestSweepIntervals(t *testing.T) {
 		t.Helper()
 		c := chart("cpus", true, log, SweepLine{Metric: "n", Series: results.Point.Name})
 		c.Frame.YLabel = "microseconds"
-		l, err := linesOf(c, set)
-		require.NoError(t, err)
+		l := require.Must(linesOf(c, set))(t)
 		slices.SortFunc(l.Series[0].Points, func(a, b XY) int { return cmp.Compare(a.X, b.X) })
 		return l
 	}
@@ -75,8 +74,7 @@ func TestOverheadIntervals(t *testing.T) {
 			results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.99"), Role: results.Measured},
 		))
 	}
-	f, err := OverheadBars(results.Means(set), Frame{YLabel: "us"}, false)
-	require.NoError(t, err)
+	f := require.Must(OverheadBars(results.Means(set), Frame{YLabel: "us"}, false))(t)
 	b := f.(*Bars)
 	bar := &b.Series[1].Bars[0]
 	require.That(t, bar.Value == 1 && bar.Low == 0.98 && bar.High == 1.03, "simulated bar %+v, want 1 with a whisker from 0.98 to 1.03", bar)
@@ -90,8 +88,7 @@ func TestOverheadIntervals(t *testing.T) {
 // strokes counts the lines of a figure.
 func strokes(t *testing.T, f Figure) int {
 	t.Helper()
-	files, err := Render(f, "f")
-	require.NoError(t, err)
+	files := require.Must(Render(f, "f"))(t)
 	return strings.Count(string(files["f.svg"]), "<path")
 }
 

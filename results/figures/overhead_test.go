@@ -18,8 +18,7 @@ func TestOverheadBarsPartly(t *testing.T) {
 	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.10"), Role: results.Measured}))
 	p.Probe = "u"
 	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "2.5"), Role: results.Predicted}))
-	f, err := OverheadBars(set, Frame{}, true)
-	require.NoError(t, err)
+	f := require.Must(OverheadBars(set, Frame{}, true))(t)
 	b := f.(*Bars)
 	require.That(t, len(b.Series) == 2 && b.Series[0].Bars[1].Absent && b.Series[1].Bars[0].Absent, "series %+v, want each absent where the other stands", b.Series)
 	if got := b.Series[0].Bars[0]; got.Label != "1.10" || got.Low != 1.095 || got.High != 1.105 {
@@ -37,8 +36,7 @@ func TestOverheadBarsUnpublished(t *testing.T) {
 	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "u"}
 	set := &results.Set{}
 	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "2.5"), Role: results.Predicted}))
-	f, err := OverheadBars(set, Frame{}, false)
-	require.NoError(t, err)
+	f := require.Must(OverheadBars(set, Frame{}, false))(t)
 	b := f.(*Bars)
 	require.That(t, len(b.Series) == 1 && b.Series[0].Name == "predicted", "series %+v, want the prediction alone", b.Series)
 }
@@ -46,8 +44,7 @@ func TestOverheadBarsUnpublished(t *testing.T) {
 // TestOverheadPanels has a panel for each experiment, all with the series of the published figures, so that
 // a colour means the same everywhere.
 func TestOverheadPanels(t *testing.T) {
-	p, err := OverheadPanels(resultstest.SeveralExperiments(t), Frame{YLabel: "us"}, func(p results.Point) string { return p.Machine })
-	require.NoError(t, err)
+	p := require.Must(OverheadPanels(resultstest.SeveralExperiments(t), Frame{YLabel: "us"}, func(p results.Point) string { return p.Machine }))(t)
 	for i, want := range []struct {
 		title, label string
 		groups       int
@@ -83,8 +80,7 @@ func TestPanelsOfSetups(t *testing.T) {
 		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 84, 3},
 		{[]string{"k", "b", "k"}, "part-0; part-1; part-2", 40, 1},
 	} {
-		p, err := OverheadPanels(set(c.probes...), Frame{Width: c.width}, title)
-		require.NoError(t, err)
+		p := require.Must(OverheadPanels(set(c.probes...), Frame{Width: c.width}, title))(t)
 		var titles []string
 		for _, b := range p.Panels {
 			titles = append(titles, b.frame().Title)
@@ -94,8 +90,7 @@ func TestPanelsOfSetups(t *testing.T) {
 			t.Errorf("%v: panels %s, %d beside each other; want %s, %d", c.probes, got, p.columns(w-2*margin), c.titles, c.beside)
 		}
 	}
-	p, err := OverheadPanels(set(slices.Repeat([]string{"k"}, 200)...), Frame{}, title)
-	require.NoError(t, err)
+	p := require.Must(OverheadPanels(set(slices.Repeat([]string{"k"}, 200)...), Frame{}, title))(t)
 	require.Error(t, require.Err(Render(p, "f")), "show fewer", "200 panels fit on a page")
 }
 
@@ -134,8 +129,7 @@ func TestOverheadFiguresOfNothing(t *testing.T) {
 
 // TestPhaseStack leaves out the phase that no probe spends a cycle in.
 func TestPhaseStack(t *testing.T) {
-	f, err := PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{})
-	require.NoError(t, err)
+	f := require.Must(PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{}))(t)
 	st := f.(*Stack)
 	if len(st.Groups) != 6 || len(st.Layers) != 7 || st.Layers[0].Name != "entry" {
 		t.Errorf("%d groups, %d layers, first %q; want 6, 7, entry",
@@ -152,8 +146,7 @@ func TestRepeatsInWhisker(t *testing.T) {
 		results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.00"), Role: results.Measured, Source: "A paper"},
 		results.Record{Point: p, Metric: results.MetricRepeats, Unit: "us", Value: resultstest.Value(t, "0.2"), Role: results.Measured, Source: ""},
 	))
-	f, err := OverheadBars(set, Frame{}, false)
-	require.NoError(t, err)
+	f := require.Must(OverheadBars(set, Frame{}, false))(t)
 	b := f.(*Bars)
 	if bar := b.Series[0].Bars[0]; bar.Low != 0.795 || bar.High != 1.205 {
 		t.Errorf("whisker from %g to %g, want 0.795 to 1.205", bar.Low, bar.High)

@@ -160,8 +160,7 @@ func TestPages(t *testing.T) {
 	for i, p := range append(odd, madePages(t)...) {
 		w, h := size(p.Figure)
 		frame := *p.frame()
-		svg, err := renderSVG(p.Figure)
-		require.NoError(t, err)
+		svg := require.Must(renderSVG(p.Figure))(t)
 		if i < len(odd) {
 			require.NoError(t, require.Err(Render(p.Figure, "odd")))
 		}

@@ -28,8 +28,7 @@ func TestFiguresAreTypeset(t *testing.T) {
 	}
 	dir, pages := t.TempDir(), ""
 	for _, name := range slices.Sorted(maps.Keys(figures)) {
-		files, err := Render(figures[name], name)
-		require.NoError(t, err)
+		files := require.Must(Render(figures[name], name))(t)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".tex"), files[name+".tex"], 0o644))
 		pages += `\noindent\input{` + name + "}\n\\clearpage\n"
 	}
@@ -41,8 +40,7 @@ func TestFiguresAreTypeset(t *testing.T) {
 		t.Fatalf("pdflatex: %v\n%s", err, log[max(0, len(log)-3000):])
 	}
 	if keep := os.Getenv("KPROBESIM_FIGURES"); keep != "" {
-		b, err := os.ReadFile(filepath.Join(dir, "main.pdf"))
-		require.NoError(t, err)
+		b := require.Must(os.ReadFile(filepath.Join(dir, "main.pdf")))(t)
 		require.NoError(t, os.WriteFile(filepath.Join(keep, "typeset.pdf"), b, 0o644))
 	}
 }

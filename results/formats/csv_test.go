@@ -17,8 +17,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func TestCSV(t *testing.T) {
 	data := CSV(resultstest.Sample(t))
 	resultstest.Golden(t, *update, "results.csv", data)
-	set, err := ReadCSV("results.csv", strings.NewReader(string(data)))
-	require.NoError(t, err)
+	set := require.Must(ReadCSV("results.csv", strings.NewReader(string(data))))(t)
 	if again := CSV(set); !bytes.Equal(again, data) {
 		t.Errorf("read back, it is\n%s", again)
 	}
@@ -69,8 +68,7 @@ func FuzzReadCSV(f *testing.F) {
 func TestReplicateColumn(t *testing.T) {
 	data := CSV(resultstest.Replicated(t))
 	require.That(t, bytes.HasPrefix(data, []byte("experiment,machine,isa,era,cpus,seed,replicate,probe,")), "header of %s", data)
-	back, err := ReadCSV("x.csv", bytes.NewReader(data))
-	require.NoError(t, err)
+	back := require.Must(ReadCSV("x.csv", bytes.NewReader(data)))(t)
 	if !bytes.Equal(CSV(back), data) || back.Points()[2].Replicate != 2 {
 		t.Errorf("read back:\n%s", CSV(back))
 	}

@@ -28,8 +28,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestReadJSONRefuses(t *testing.T) {
-	b, err := JSON(resultstest.Sample(t), About{"a", "b", "c"})
-	require.NoError(t, err)
+	b := require.Must(JSON(resultstest.Sample(t), About{"a", "b", "c"}))(t)
 	for name, text := range map[string]string{
 		"another format":       strings.Replace(string(b), `"format": 1`, `"format": 2`, 1),
 		"an unknown key":       strings.Replace(string(b), `"kind"`, `"sort"`, 1),

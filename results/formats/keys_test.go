@@ -17,8 +17,7 @@ func TestKeysFile(t *testing.T) {
 	}
 	want := Keys{"machine m cost.alu.latency": "1", "image i": "sha256:00", "experiment e probes[k].at": "a = b"}
 	require.NoError(t, SaveKeys(path, want))
-	got, err := LoadKeys(path)
-	require.NoError(t, err)
+	got := require.Must(LoadKeys(path))(t)
 	require.That(t, maps.Equal(got, want), "read %v, want %v", got, want)
 	for text, says := range map[string]string{
 		"a\n": "x.inputs:1: want KEY = VALUE", "a = 1\n = 2\n": "x.inputs:2: want", "a = 1\na = 2\n": "x.inputs:2: a is there twice",

@@ -25,8 +25,7 @@ func TestParquet(t *testing.T) {
 	require.NoError(t, WriteParquet(&b, s))
 	require.NoError(t, WriteParquet(&again, s))
 	require.That(t, bytes.Equal(b.Bytes(), again.Bytes()), "the same set has other bytes")
-	f, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	require.NoError(t, err)
+	f := require.Must(parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 	if unit, ok := f.Lookup("unit:kernel.memory"); !ok || unit != "B" {
 		t.Errorf("unit %q", unit)
 	}

@@ -131,8 +131,7 @@ func TestWriteFile(t *testing.T) {
 	if got, err := os.ReadFile(path); err != nil || string(got) != "second" {
 		t.Errorf("%q, %v", got, err)
 	}
-	before, err := os.Stat(os.DevNull)
-	require.NoError(t, err)
+	before := require.Must(os.Stat(os.DevNull))(t)
 	if err := WriteFile(os.DevNull, []byte("fourth")); err != nil {
 		t.Error(err)
 	}

@@ -100,7 +100,6 @@ func TestWritersTakeTurns(t *testing.T) {
 	}
 	all.Wait()
 	require.NoError(t, errors.Join(errs...))
-	last, err := os.ReadFile(filepath.Join(dir, ManifestName))
-	require.NoError(t, err)
+	last := require.Must(os.ReadFile(filepath.Join(dir, ManifestName)))(t)
 	holds(t, dir, string(last), theirs())
 }

@@ -30,8 +30,7 @@ func TestTables(t *testing.T) {
 	var out bytes.Buffer
 	for i, table := range append(tables, narrow, &Table{Columns: []Column{{Title: "alone"}}, Rows: [][]string{{"x"}}}) {
 		for _, form := range TableFormats()[:max(1, 4-i)] {
-			text, err := table.Format(form)
-			require.NoError(t, err)
+			text := require.Must(table.Format(form))(t)
 			fmt.Fprintf(&out, "%s:\n%s\n", form, text)
 		}
 		whole, before := strings.Fields(table.Text()), ""

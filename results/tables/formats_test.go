@@ -19,8 +19,7 @@ func TestTableFormats(t *testing.T) {
 		"markdown": "**50 % of a\\|b**\n\n| probe | unexplained % |\n| --- | ---: |\n| a_b\\|c | -1.5 |\n| x, y | - |\n\nset: a=1 & b\n",
 		"csv":      "probe,unexplained %\na_b|c,-1.5\n\"x, y\",-\n",
 	} {
-		got, err := table.Format(form)
-		require.NoError(t, err)
+		got := require.Must(table.Format(form))(t)
 		require.That(t, got == want, "%s:\n%s\nwant\n%s", form, got, want)
 	}
 	require.Got(table.Format("text"))(t, table.Text(), "text")
