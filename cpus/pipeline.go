@@ -31,6 +31,7 @@ type FrontEnd struct {
 	LoopBuffer  int  // instructions of a loop that is not fetched again and again; 0 for none
 	LoopWindows int  // windows of FetchBytes that such a loop may touch
 	Decoders    int  // instructions that are decoded a cycle; 0 for any number
+	Predecode   int  // instructions of a window of FetchBytes whose lengths are found a cycle; 0 for any number
 	// Unlaminates lists classes that are one operation more when they are renamed if their address has an index.
 	Unlaminates []string
 	// FastBranches is how many taken branches of a line of 64 bytes cost no bubble, if they are executed one behind the
@@ -69,6 +70,8 @@ type OpCache struct {
 	Window     int // bytes of code of which an entry has operations: 32 or 64
 	Entries    int // that operations of one window may fill
 	Rate       int // operations that it delivers a cycle
+	// WindowUops is how many operations of one window are kept; code with more is decoded each time. 0 for any number.
+	WindowUops int
 }
 
 // Fusion describes pairs of an operation and a conditional branch behind it that are one operation. The zero value has

@@ -20,6 +20,9 @@ func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 	if r.Has("fast_branches") {
 		fields = append(fields, count("fast_branches", &f.FastBranches, 1, 32))
 	}
+	if r.Has("predecode") {
+		fields = append(fields, count("predecode", &f.Predecode, 1, 64))
+	}
 	if r.Has("decoders") {
 		fields = append(fields, count("decoders", &f.Decoders, 1, 16))
 	}
@@ -34,9 +37,16 @@ func (mr *machineReader) pipes(r *doc.Reader) {
 	}
 	if r.Has("op_cache") {
 		o := &c.OpCache
-		mr.section(r.Sub("op_cache", true), count("sets", &o.Sets, 1, 1<<12), count("ways", &o.Ways, 1, 32),
+		s := r.Sub("op_cache", true)
+		fields := []field{
+			count("sets", &o.Sets, 1, 1<<12), count("ways", &o.Ways, 1, 32),
 			count("uops", &o.Uops, 1, 64), count("window", &o.Window, 32, 64), count("entries", &o.Entries, 1, 32),
-			count("rate", &o.Rate, 1, 16))
+			count("rate", &o.Rate, 1, 16),
+		}
+		if s.Has("window_uops") {
+			fields = append(fields, count("window_uops", &o.WindowUops, 1, 512))
+		}
+		mr.section(s, fields...)
 	}
 	if r.Has("fusion") {
 		mr.fusion(r.Sub("fusion", true), &c.Fusion)

@@ -45,6 +45,41 @@ func (p *pipeline) mark(before []Op, op *Op, pc, n uint64) {
 	if op.Flags&Indexed != 0 && p.prices[op.Class].unlaminates {
 		op.Flags |= unlaminated
 	}
+	if p.windowUops != 0 {
+		p.markOverflow(before, op, pc)
+	}
+}
+
+// markOverflow notes what lies in a window of which an instruction at pc brings the operations above what is kept. What reaches
+// into the window from the one before it counts too: a block that begins inside was mostly entered from there.
+func (p *pipeline) markOverflow(before []Op, op *Op, pc uint64) {
+	window := pc &^ p.lineMask
+	first, n, at := len(before), p.opsOf(op), pc
+	for ; first > 0 && at > window; first-- {
+		o := &before[first-1]
+		n, at = n+p.opsOf(o), at-uint64(o.Len)
+	}
+	if at > window {
+		n++
+	}
+	if n <= p.windowUops {
+		return
+	}
+	op.Flags |= overflows
+	for i := range before[first:] {
+		before[first+i].Flags |= overflows
+	}
+}
+
+// opsOf is the operations that an instruction is renamed as.
+func (p *pipeline) opsOf(op *Op) int {
+	switch {
+	case op.Flags&fusedFirst != 0:
+		return 0
+	case op.Flags&unlaminated != 0:
+		return p.prices[op.Class].ops + 1
+	}
+	return p.prices[op.Class].ops
 }
 
 // pairFlags is the register with the flags of an operation that is one with a branch.

@@ -95,10 +95,11 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 	cfg.BackEnd = cpus.BackEnd{On: true, Retire: rng.IntN(9), Scheduler: rng.IntN(2) * (1 + rng.IntN(30)), AtStart: rng.IntN(2) == 0}
 	cfg.FrontEnd.Decoders = rng.IntN(5)
 	if rng.IntN(2) == 0 {
-		cfg.OpCache = cpus.OpCache{Sets: 1 << rng.IntN(4), Ways: 1 + rng.IntN(3), Uops: 1 + rng.IntN(8), Window: 32 << rng.IntN(2), Entries: 1 + rng.IntN(4), Rate: 1 + rng.IntN(9)}
+		cfg.OpCache = cpus.OpCache{Sets: 1 << rng.IntN(4), Ways: 1 + rng.IntN(3), Uops: 1 + rng.IntN(8), Window: 32 << rng.IntN(2), Entries: 1 + rng.IntN(4), Rate: 1 + rng.IntN(9), WindowUops: rng.IntN(3) * rng.IntN(20)}
 	}
 	cfg.Fusion = cpus.Fusion{Pairs: map[string][]string{"add": {"count"}}, Immediate: rng.IntN(2) == 0}
 	cfg.FrontEnd.Unlaminates = [][]string{nil, {"load"}, {"load", "store"}}[rng.IntN(3)]
+	cfg.FrontEnd.Predecode = rng.IntN(6)
 	cfg.FrontEnd.FastBranches = rng.IntN(3)
 	cfg.FrontEnd.FoldsStack = rng.IntN(2) == 0
 	cfg.BackEnd.StorePairs = rng.IntN(2) == 0

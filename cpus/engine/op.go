@@ -32,6 +32,7 @@ const (
 	fusedFirst              // is one operation with the branch behind it
 	unlaminated             // is an operation more when it is renamed
 	newLine                 // begins or reaches into a window of the operation cache that its predecessor does not
+	overflows               // lies in a window of the operation cache that has too many operations to be kept
 	newWindow               // begins or reaches into a fetch window that its predecessor does not
 )
 

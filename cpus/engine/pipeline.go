@@ -21,6 +21,7 @@ type pipeline struct {
 	retired  int   // operations that retire in the cycle of timing.retire
 	supplied ticks // the last group of operations was fetched
 	group    int   // operations, or decoded instructions, of that group
+	marked   int   // instructions of the last window of code whose lengths were found in its last cycle
 	paired   bool  // the last store is the second one of its cycle
 	// constants has a bit for each register with a constant that is still to be added.
 	constants uint64
@@ -35,6 +36,7 @@ type pipelineShape struct {
 	load, address, data      uint16 // sets of pipes
 	fuses                    [256]uint8
 	decoders, rate           int
+	predecode, windowUops    int
 	lineMask                 uint64 // bytes of a window of the operation cache less one
 	foldsStack, defers       bool
 	fast                     uint64 // taken branches of a line without a bubble; 0 for none
@@ -96,6 +98,7 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 	}
 	p.defers = len(b.Defers) > 0
 	p.decoders, p.rate = cfg.FrontEnd.Decoders, cfg.OpCache.Rate
+	p.predecode, p.windowUops = cfg.FrontEnd.Predecode, cfg.OpCache.WindowUops
 	if p.rate != 0 {
 		p.lineMask = uint64(cfg.OpCache.Window - 1)
 	}
@@ -239,7 +242,7 @@ func (c *Core) supply(op *Op, n int, d ticks) ticks {
 	switch {
 	case c.streams:
 		return d
-	case p.rate != 0: // one window of code a cycle is predicted, and operations of several windows are delivered together
+	case p.rate != 0 && op.Flags&overflows == 0: // one window of code a cycle is predicted, and operations of several windows are delivered together
 		if op.Flags&newLine != 0 {
 			c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
 		}
@@ -256,12 +259,15 @@ func (c *Core) supply(op *Op, n int, d ticks) ticks {
 	return max(d, p.supplied)
 }
 
-// decode is supply from memory: a window of bytes a cycle, and behind it decoders. With complexFirst one of them takes
+// decode is supply from memory: a window of bytes a cycle, or more if it has many instructions, and behind it decoders. With complexFirst one of them takes
 // what is several operations.
 func (c *Core) decode(op *Op, n int, d ticks) {
 	p := c.pipes
 	if op.Flags&newWindow != 0 {
-		c.fetched = max(c.fetched, d-c.lead) + clock.PerCycle
+		c.fetched, p.marked = max(c.fetched, d-c.lead)+clock.PerCycle, 0
+	}
+	if p.marked++; p.predecode != 0 && p.marked > p.predecode {
+		c.fetched, p.marked = max(c.fetched, d-c.lead)+clock.PerCycle, 1
 	}
 	if p.decoders != 0 {
 		p.group++
@@ -481,8 +487,9 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 	if p.paired && c.drained > d { // else the next store cannot join it
 		paired = 1
 	}
+	marked := min(p.marked, p.predecode)
 	head := len(w)
-	w = append(w, uint64(filled)|paired<<7|uint64(retired)<<8|uint64(p.group)<<24, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants)
+	w = append(w, uint64(filled)|paired<<7|uint64(retired)<<8|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants)
 	left := p.total
 	for i := int64(0); left > 0; i++ {
 		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
@@ -498,7 +505,7 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 	p.at = d - d%clock.PerCycle
 	p.filled, p.retired, p.group = int(w[0]&127), int(w[0]>>8&0xffff), int(w[0]>>24&0xffff)
-	p.paired = w[0]>>7&1 != 0
+	p.paired, p.marked = w[0]>>7&1 != 0, int(w[0]>>40&0xff)
 	p.supplied, p.branches, p.constants = d+ticks(w[1]), w[2], w[4]
 	n := int(w[0] >> 48)
 	p.upTo(p.from + horizon)

@@ -120,6 +120,24 @@ func TestPipesOfLaterCores(t *testing.T) {
 	})
 }
 
+// TestWindowsThatAreNotKept times windows of code with 16 operations.
+func TestWindowsThatAreNotKept(t *testing.T) {
+	kept := func(uops, predecode int) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			c.OpCache, c.FrontEnd = keptDecoded, cpus.FrontEnd{FetchBytes: 32, Queue: 40, Predecode: predecode, Decoders: 6}
+			c.OpCache.WindowUops = uops
+		}
+	}
+	nops := [][4]byte{{toyNop}, {toyNop}, {toyNop}}
+	timePipes(t, []pipesCase{
+		{name: "any number is kept, three a cycle", body: nops, change: kept(0, 2), cycles: 80},
+		{name: "no more than are kept", body: nops, change: kept(16, 2), cycles: 80},
+		{name: "more, whose lengths are found two a cycle", body: nops, change: kept(15, 2), cycles: 120},
+		{name: "one a cycle", body: nops, change: kept(15, 1), cycles: 240},
+		{name: "all of a window", body: nops, change: kept(15, 0), cycles: 60},
+	})
+}
+
 // TestDeferredConstants times additions whose readers add a constant of theirs.
 func TestDeferredConstants(t *testing.T) {
 	chain, other := [4]byte{toyAdd, 7, 7, 4}, [4]byte{toyAdd, 7, 8, 4}
