@@ -360,6 +360,8 @@ type ISA struct {
 	TimerHz int64
 	// StoresWait says that loads may go before older stores to other places, and nothing else may go before anything (TSO).
 	StoresWait bool
+	// WeakOrder says that loads and stores may go before any others that no barrier or dependency keeps in front of them.
+	WeakOrder bool
 	// CodeLine is the distance in bytes at which software keeps instruction caches in step with what was stored:
 	// no line of a machine is shorter. It is 0 where these caches are always coherent.
 	CodeLine int

@@ -19,7 +19,7 @@ type Memory struct {
 	ram   []byte
 	code  []uint64
 	drops []func(pa uint64)
-	write func(pa uint64, n int) // nil: nobody wants to know
+	write []func(pa uint64, n int)
 }
 
 // NewMemory returns size bytes of zeroed RAM; size is rounded up to a page.
@@ -78,20 +78,25 @@ func (m *Memory) Write(pa uint64, b []byte) {
 		return
 	}
 	n := copy(m.ram[pa:], b)
-	if m.write != nil {
-		m.write(pa, n)
+	for _, f := range m.write {
+		f(pa, n)
 	}
 	m.dropLines(pa, n)
 }
 
-// swap is Write of the low n bytes of v, the least significant first, and returns what was there. All of it is RAM. A store
-// buffer makes several for each turn of a CPU.
+// swap stores the low n bytes of v, the least significant first, and returns what was there. All of it is RAM. A store
+// buffer makes several for each turn of a CPU. They are a CPU's stores, of which OnWrite does not tell.
 func (m *Memory) swap(pa, v uint64, n int) (old uint64) {
-	b := m.ram[pa : pa+uint64(n)]
-	old = encoding.Uint(binary.LittleEndian, b)
-	encoding.PutUint(binary.LittleEndian, b, v)
-	if m.write != nil {
-		m.write(pa, n)
+	switch b := m.ram[pa : pa+uint64(n)]; n {
+	case 8:
+		old = binary.LittleEndian.Uint64(b)
+		binary.LittleEndian.PutUint64(b, v)
+	case 4:
+		old = uint64(binary.LittleEndian.Uint32(b))
+		binary.LittleEndian.PutUint32(b, uint32(v))
+	default:
+		old = encoding.Uint(binary.LittleEndian, b)
+		encoding.PutUint(binary.LittleEndian, b, v)
 	}
 	m.dropLines(pa, n)
 	return old
@@ -127,7 +132,7 @@ func (m *Memory) DropCode(pa uint64) {
 }
 
 // OnWrite has f called behind every Write and Store. What a CPU stores does not go through these.
-func (m *Memory) OnWrite(f func(pa uint64, n int)) { m.write = f }
+func (m *Memory) OnWrite(f func(pa uint64, n int)) { m.write = append(m.write, f) }
 
 // OnCodeStore registers f to be called with an address in each marked line that is written.
 func (m *Memory) OnCodeStore(f func(pa uint64)) { m.drops = append(m.drops, f) }

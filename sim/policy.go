@@ -41,6 +41,7 @@ func (m *Machine) chosenTurn() {
 		m.Stop(fmt.Errorf("the policy chose cpu %d for %d instructions, of cpus %v", i, steps, m.choice))
 		return
 	}
+	m.seeSome(i)
 	m.showStores(i)
 	m.drive(i, steps)
 }

@@ -248,7 +248,7 @@ func (c *CPU) setContextID(v uint32) {
 func (c *CPU) asid() uint32 { return c.contextID & 0xff }
 
 // addMaintenance adds the operations on caches, TLBs and predictors (ARM ARM, B4.2), and the barriers in their
-// older form. Data accesses see memory as it is; what instruction fetch may keep is in fetch.go.
+// older form. What instruction fetch may keep is in fetch.go.
 func addMaintenance(t map[coprocKey]coproc) {
 	nothing := func(*CPU, uint32) {}
 	for _, k := range []coprocKey{{7, 0, 6, 2}, {7, 0, 5, 6}, {7, 0, 5, 7}, {7, 0, 1, 6}, {7, 0, 0, 4}} {
@@ -264,8 +264,8 @@ func addMaintenance(t map[coprocKey]coproc) {
 	t[coprocKey{7, 0, 1, 0}] = operation(clCacheOp, (*CPU).invalidateFetchEverywhere)
 	t[coprocKey{7, 0, 5, 1}] = operation(clCacheOp, (*CPU).invalidateFetchLine)
 	t[coprocKey{7, 0, 5, 4}] = operation(clIsb, func(c *CPU, _ uint32) { isb(c, nil) }).by(anybody)
-	t[coprocKey{7, 0, 10, 4}] = operation(clDsb, nothing).by(anybody)
-	t[coprocKey{7, 0, 10, 5}] = operation(clDmb, nothing).by(anybody)
+	t[coprocKey{7, 0, 10, 4}] = operation(clDsb, func(c *CPU, _ uint32) { c.OrderAll() }).by(anybody)
+	t[coprocKey{7, 0, 10, 5}] = operation(clDmb, func(c *CPU, _ uint32) { c.OrderAll() }).by(anybody)
 	for _, m := range []struct {
 		crm  uint8
 		wide bool

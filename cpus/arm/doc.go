@@ -34,7 +34,8 @@
 //
 // The machine description says whether instruction caches are coherent. If not, a store is seen by fetches behind a
 // clean of the data cache, an invalidation of the instruction cache and an isb, a return from an exception or an
-// exception (fetch.go). dsb is not needed for it, as accesses happen in the order of the program.
+// exception (fetch.go). dsb is not needed for it, as accesses happen in the order of the program but in searches
+// for races (mmu.Past).
 //
 // # Left out
 //

@@ -163,6 +163,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 		at -= 2 // a Thumb instruction is half as long
 	}
 	c.SyncContext()
+	c.OrderLoads()
 	old := c.cpsr()
 	c.entered = at
 	c.setControl(old&^(psrMode|psrT) | psrI | e.masks | e.mode)

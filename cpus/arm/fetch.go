@@ -30,4 +30,5 @@ func (c *CPU) cleanSets(uint32) { c.CleanAllData() }
 func (c *CPU) sync() {
 	c.Counts.ContextSyncs++
 	c.SyncContext()
+	c.OrderByControl()
 }

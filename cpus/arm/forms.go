@@ -14,6 +14,12 @@ const endsBranch = engine.Ends | engine.Branches
 
 func formNone(*decoder, *row) bool { return true }
 
+// formBarrier has the option of a barrier in aux.
+func formBarrier(d *decoder, _ *row) bool {
+	d.in.aux = d.field(0, 4)
+	return true
+}
+
 // dataOp is an operation of data-processing instructions: its functions, and what it reads.
 type dataOp struct {
 	name        string

@@ -24,7 +24,8 @@ var numbers = []cpus.Number{{Name: numberMIDR, Most: 1<<32 - 1}, {Name: numberCl
 // holder may change.
 func ISA() *cpus.ISA {
 	return &cpus.ISA{
-		Name: "arm", Bits: 32, Machine: elf.EM_ARM, Order: binary.LittleEndian, CodeLine: 64,
+		WeakOrder: true,
+		Name:      "arm", Bits: 32, Machine: elf.EM_ARM, Order: binary.LittleEndian, CodeLine: 64,
 		TimerHz: counterHz,
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
 		Lines:      []string{LineFIQ: "fiq"},

@@ -1,6 +1,9 @@
 package arm
 
-import "kprobesim/cpus/engine"
+import (
+	"kprobesim/cpus/engine"
+	"kprobesim/mmu"
+)
 
 // Loads and stores of one or two registers (ARM ARM, A5.3, A5.2.8). What faults has no effect.
 
@@ -209,7 +212,7 @@ func (c *CPU) reserveAt(va uint64, size uint8) {
 // exclusiveLoad is ldrex of a width; aux is the size. That of a doubleword fills two registers.
 func exclusiveLoad(c *CPU, in *inst) {
 	at, size := c.R[in.a&63], in.aux
-	if !c.aligned(at, uint64(size), always, false) {
+	if !c.aligned(at, uint64(size), always, false) || !c.LoadNewest(at, uint64(size)) {
 		return
 	}
 	var v uint64
@@ -262,7 +265,17 @@ func exclusiveStore(c *CPU, in *inst) {
 	default:
 		engine.Store(&c.Core, at, c.R[(in.s+1)&63]<<32|v)
 	}
+	c.StoredConditionally()
 	c.R[in.dst&63] = 0
+}
+
+// BufferStores implements cpus.StoreBufferer: a store of another CPU that leaves its buffer takes a reservation of its line away.
+func (c *CPU) BufferStores(b *mmu.StoreBuffer) { c.BufferWeakly(b, c.loseReservation) }
+
+func (c *CPU) loseReservation(pa uint64, n int) {
+	if line := c.reserve.pa >> c.lineShift; pa>>c.lineShift <= line && line <= (pa+uint64(n)-1)>>c.lineShift {
+		c.reserve = reservation{}
+	}
 }
 
 // reserved reports whether the reservation covers an operand. Among several CPUs it needs the line.
@@ -288,23 +301,25 @@ func clrex(c *CPU, _ *inst) { c.reserve = reservation{} }
 // swap and swapByte exchange a register with memory, if SCTLR.SW allows them (ARM ARM, A8.8.229).
 func swap(c *CPU, in *inst) {
 	at := c.R[in.a&63]
-	if !c.swaps() || !c.aligned(at, 4, always, true) {
+	if !c.swaps() || !c.aligned(at, 4, always, true) || !c.LoadNewest(at, 4) {
 		return
 	}
 	v, ok := engine.LoadForStore[uint32](&c.Core, at)
 	if ok && store32(c, at, c.R[in.s&63]) {
 		c.R[in.dst&63] = uint64(v)
+		c.StoredConditionally()
 	}
 }
 
 func swapByte(c *CPU, in *inst) {
 	at := c.R[in.a&63]
-	if !c.swaps() {
+	if !c.swaps() || !c.LoadNewest(at, 1) {
 		return
 	}
 	v, ok := engine.LoadForStore[uint8](&c.Core, at)
 	if ok && store8(c, at, c.R[in.s&63]) {
 		c.R[in.dst&63] = uint64(v)
+		c.StoredConditionally()
 	}
 }
 

@@ -11,7 +11,31 @@ func waitForInterrupt(c *CPU, _ *inst) {
 	c.Check |= engine.CheckInterrupts
 }
 
-func dsb(c *CPU, _ *inst) {}
+// The option of a barrier (ARM ARM, A8.8.43): for whom it is, and whether for stores alone. One that is for this CPU alone does nothing
+// for others.
+const (
+	barrierDomain = 0b1100
+	barrierAlone  = 0b0100
+	barrierKinds  = 0b0011
+	barrierStores = 0b0010
+)
+
+func dmb(c *CPU, in *inst) {
+	switch {
+	case in.aux&barrierDomain == barrierAlone:
+	case in.aux&barrierKinds == barrierStores:
+		c.OrderStores()
+	default:
+		c.OrderAll()
+	}
+}
+
+// dsb: no instruction behind it is executed before stores are seen.
+func dsb(c *CPU, in *inst) {
+	if in.aux&barrierDomain != barrierAlone {
+		c.OrderAll()
+	}
+}
 
 // isb: what follows is fetched anew.
 func isb(c *CPU, _ *inst) {

@@ -85,6 +85,7 @@ type Core struct {
 	sole   bool             // there is a directory, and no other CPU
 	stale  *staleLines      `state:"-"` // nil when the instruction cache is coherent
 	buffer *mmu.StoreBuffer `state:"-"` // of a search; nil where all CPUs see each store at once
+	views  *views           `state:"-"` // nil unless loads may be older than stores that others see
 	exit   cpus.Exit        `state:"-"`
 	step   cpus.Step        `state:"-"`
 

@@ -345,6 +345,7 @@ func loadSlow[T Width](c *Core, va uint64) (v T, ok bool) {
 	}
 	c.noteRead(va, pa)
 	c.touchLoad(pa, uint64(n))
+	c.bufferLoad(pa, n)
 	return get[T](c.ram, pa), true
 }
 
@@ -405,7 +406,7 @@ func storeCross(c *Core, va, v uint64, n int) bool {
 // loadDevice reads a register of a device, which takes the time of memory, since no cache holds it.
 // Where no device is, all bits are ones, as on a bus that nobody drives.
 func (c *Core) loadDevice(pa uint64, n int) uint64 {
-	c.DrainStores()
+	c.drainOrdered()
 	c.delay(inMiss, c.memLat)
 	c.Settle()
 	if c.Bus.Device == nil {
@@ -418,7 +419,7 @@ func (c *Core) loadDevice(pa uint64, n int) uint64 {
 // the machine looks at its queue before the next instruction. A store is posted: it costs its
 // instruction and no more.
 func (c *Core) StoreDevice(pa uint64, n int, v uint64) {
-	c.DrainStores()
+	c.drainOrdered()
 	if c.Bus.Device != nil {
 		c.Settle()
 		c.Bus.Device.Store(pa, n, v)
@@ -498,7 +499,7 @@ func (c *Core) prepareStore(va, n uint64) bool {
 
 // noteRead and noteWrite keep a translation in front of the TLB, unless bytes of its page are watched.
 func (c *Core) noteRead(va, pa uint64) {
-	if !c.watching || !c.near(va) {
+	if (!c.watching || !c.near(va)) && !c.tracks() {
 		c.note(va, pa).read = va>>pageShift + c.microGen
 	}
 }

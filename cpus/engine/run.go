@@ -300,7 +300,14 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) (n int, more bool
 		if told {
 			e.beginStep(b, pc, int(b.ops[i].Len))
 		}
+		tracks := e.tracks()
+		if tracks {
+			e.depend(&b.ops[i])
+		}
 		leave := e.one(b, i)
+		if tracks {
+			e.followed(&b.ops[i])
+		}
 		if (single || e.Single != 0) && e.isa.EndStep(e.stepped) {
 			leave = true
 		}

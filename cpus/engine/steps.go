@@ -86,7 +86,7 @@ func (e *Engine[C, P]) stepBlocks(b *Block[C, P], at, n int, limit clock.Ticks) 
 	if b.phase != e.phase {
 		e.setPhase(b.phase)
 	}
-	if e.singly(b) {
+	if e.singly(b) || e.tracks() {
 		e.running(b)
 		e.settled = at
 		to, more := e.runSingly(b, at, min(at+n, len(b.insns)))

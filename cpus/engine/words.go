@@ -66,6 +66,7 @@ func (c *Core) loadPart(va, pa uint64, words []uint32) sentStore {
 	case len(words) == 0:
 	case c.Memory.Holds(pa, 4*len(words)):
 		c.noteRead(va, pa)
+		c.bufferLoad(pa, 4*len(words))
 		c.loadWords(pa, words)
 		return c.youngest(pa, wordBytes*uint64(len(words)))
 	default:
@@ -172,6 +173,12 @@ func (c *Core) storeWords(pa uint64, words []uint32) {
 	n := wordBytes * uint64(len(words))
 	if at := uint32(pa >> (c.dShift & 63)); pa&c.lineMask+n > c.lineMask+1 || c.sRecent[at&c.dMask] != at+1 {
 		c.storeLines(pa, n)
+	}
+	if c.buffer != nil {
+		for i, w := range words {
+			c.buffer.Store(pa+wordBytes*uint64(i), uint64(w), int(wordBytes))
+		}
+		return
 	}
 	to := c.ram[pa : pa+n]
 	for _, w := range words {

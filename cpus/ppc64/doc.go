@@ -30,7 +30,7 @@
 // The machine description says whether instruction caches are coherent. If so, a store is seen by the next
 // instruction of every CPU. If not, it is seen behind dcbst, icbi and a context synchronizing instruction,
 // which is isync, rfid or an interrupt (Book II, Instruction Storage). sync is not needed for it, as
-// accesses happen in the order of the program.
+// accesses happen in the order of the program but in searches for races (mmu.Past).
 //
 // # Left out
 //

@@ -247,6 +247,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 	c.srr = [2]uint64{at, c.msr&^srr1Reasons | f.reason}
 	c.entered = c.srr
 	c.SyncContext()
+	c.OrderLoads()
 	c.setMSR(c.msr&(msrME|msrHV) | msrSF)
 	c.R[rPC] = f.vector
 }

@@ -21,6 +21,7 @@ func ISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "ppc64", Bits: 64, Machine: elf.EM_PPC64, Order: binary.BigEndian,
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
+		WeakOrder:   true,
 		CodeLine:    128,  // of POWER4 to POWER9,
 		LockSyncs:   true, // isync behind the reservation, as the lock of asm/spinlock.h has it
 		TimerCycles: int64(tick / clock.PerCycle),

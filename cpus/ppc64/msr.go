@@ -107,6 +107,7 @@ func (c *CPU) changeMSR(v uint64) {
 func (c *CPU) synchronized() {
 	c.Counts.ContextSyncs++
 	c.SyncContext()
+	c.OrderByControl()
 }
 
 func isync(c *CPU, _ *inst) {

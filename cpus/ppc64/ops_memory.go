@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"kprobesim/cpus/engine"
+	"kprobesim/mmu"
 )
 
 // Loads and stores (Book I, Fixed-Point Storage Access Instructions). The engine's memory has the least
@@ -251,7 +252,7 @@ type reservation struct {
 
 func lwarx(c *CPU, in *inst) {
 	at := c.ea(in)
-	if !c.aligned(at, 4) {
+	if !c.aligned(at, 4) || !c.LoadNewest(at, 4) {
 		return
 	}
 	if v, ok := load32(c, at); ok {
@@ -262,7 +263,7 @@ func lwarx(c *CPU, in *inst) {
 
 func ldarx(c *CPU, in *inst) {
 	at := c.ea(in)
-	if !c.aligned(at, 8) {
+	if !c.aligned(at, 8) || !c.LoadNewest(at, 8) {
 		return
 	}
 	if v, ok := load64(c, at); ok {
@@ -286,6 +287,28 @@ func (c *CPU) DropLine(line uint32) {
 	}
 }
 
+// BufferStores implements cpus.StoreBufferer: a store of another CPU that leaves its buffer takes a reservation of its line away.
+func (c *CPU) BufferStores(b *mmu.StoreBuffer) { c.BufferWeakly(b, c.loseReservation) }
+
+func (c *CPU) loseReservation(pa uint64, n int) {
+	if line := c.reserve.pa >> c.lineShift; pa>>c.lineShift <= line && line <= (pa+uint64(n)-1)>>c.lineShift {
+		c.reserve = reservation{}
+	}
+}
+
+// sync is sync and ptesync, and lwsync, which lets loads go before older stores (Book II, Memory Barrier Instructions).
+func sync(c *CPU, in *inst) {
+	if in.sh == 1 {
+		c.OrderStores()
+		c.OrderLoads()
+		return
+	}
+	c.OrderAll()
+}
+
+// eieio orders stores to storage that is cached, and nothing else there.
+func eieio(c *CPU, _ *inst) { c.OrderStores() }
+
 // reserved reports whether the reservation covers an operand. Among several CPUs it needs the line.
 func (c *CPU) reserved(pa uint64, size uint8) bool {
 	if c.reserve != (reservation{pa, size}) {
@@ -299,6 +322,7 @@ func stwcx(c *CPU, in *inst) {
 	at := c.ea(in)
 	if c.conditional(at, 4) && store32(c, at, c.R[in.s&63]) {
 		c.R[rCR0] |= crEQ
+		c.StoredConditionally()
 	}
 }
 
@@ -306,6 +330,7 @@ func stdcx(c *CPU, in *inst) {
 	at := c.ea(in)
 	if c.conditional(at, 8) && store64(c, at, c.R[in.s&63]) {
 		c.R[rCR0] |= crEQ
+		c.StoredConditionally()
 	}
 }
 

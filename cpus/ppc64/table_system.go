@@ -78,8 +78,8 @@ var cache = map[ppc64asm.Op]row{
 	ppc64asm.DCBF:   {form: formTouch, exec: touchBlock, class: clCacheBlock, flags: engine.Loads},
 	ppc64asm.ICBI:   {form: formTouch, exec: icbi, class: clIcbi, flags: engine.Loads},
 	ppc64asm.DCBZ:   {form: formTouch, exec: dcbz, class: clDcbz, flags: engine.Stores},
-	ppc64asm.SYNC:   {form: formLevel, exec: nop, class: clSync},
-	ppc64asm.EIEIO:  {form: formNone, exec: nop, class: clEieio},
+	ppc64asm.SYNC:   {form: formLevel, exec: sync, class: clSync},
+	ppc64asm.EIEIO:  {form: formNone, exec: eieio, class: clEieio},
 	ppc64asm.ISYNC:  {form: formNone, exec: isync, class: clIsync, flags: engine.Ends},
 }
 
