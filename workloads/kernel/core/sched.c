@@ -32,7 +32,8 @@ static void finish_task_switch(struct task_struct *prev)
 {
 	if (prev->state == TASK_DEAD)
 		kprobe_flush_task(prev);
-	/* From here on another CPU may run it, or what takes its memory. */
+	/* From here on another CPU may run it, or what takes its memory. It finds what was saved. */
+	atomic_publish();
 	WRITE_VOLATILE(prev->on_cpu, 0);
 }
 

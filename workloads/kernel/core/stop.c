@@ -25,6 +25,7 @@ static __stop void set_state(enum stop_state state)
 {
 	stop_state(state);
 	WRITE_VOLATILE(stop.unacked, stop.stoppers);
+	atomic_publish();	/* who sees the state counts down from here */
 	WRITE_VOLATILE(stop.state, state);
 }
 
@@ -64,6 +65,7 @@ static __stop void stop_cpu(unsigned long cpu)
 		state = READ_VOLATILE(stop.state);
 		if (state != done) {
 			done = state;
+			atomic_observe();	/* what was stored before the state */
 			enter_state(state, cpu);
 		}
 	} while (done != STOP_EXIT);

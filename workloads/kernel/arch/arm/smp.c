@@ -49,6 +49,7 @@ static __irq void answer_cpu(u32 sgi)
 {
 	if (sgi != SGI_CALL)
 		return;
+	atomic_observe();	/* an interrupt that is found here, and not taken, synchronizes nothing */
 	irq_enter();
 	smp_answer_call();
 	irq_exit();

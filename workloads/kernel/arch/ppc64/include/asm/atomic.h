@@ -86,4 +86,26 @@ static __always_inline void atomic_fence(void)
 	asm volatile("sync" ::: "memory");
 }
 
+/*
+ * Barriers that only kernels for the search for races have, which it has shown to be missing. Those that are measured lack them, as
+ * the figures of their years were taken without.
+ */
+#if defined(PREEMPT) || defined(ORDERED)
+#define order_for_search() asm volatile("lwsync" ::: "memory")
+#else
+#define order_for_search() ((void)0)
+#endif
+
+/* All see the stores before it before those behind it. */
+static __always_inline void atomic_publish(void)
+{
+	order_for_search();
+}
+
+/* The loads behind it are made behind those before it. */
+static __always_inline void atomic_observe(void)
+{
+	order_for_search();
+}
+
 #endif

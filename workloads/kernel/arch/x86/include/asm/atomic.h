@@ -61,4 +61,14 @@ static __always_inline void atomic_fence(void)
 	asm volatile("lock orl $0, (%%" ASM_STACK_POINTER ")" ::: "memory", "cc");
 }
 
+/* Stores are seen in their order. */
+static __always_inline void atomic_publish(void)
+{
+}
+
+/* Loads are made in their order. */
+static __always_inline void atomic_observe(void)
+{
+}
+
 #endif
