@@ -59,6 +59,13 @@ func Mistakes() []Mistake {
 		{"stop-preempted", "scheduler", "two stopped machines wait for each other"},
 		{"idle-unfenced", "memory order", "a CPU sleeps through a grace period"},
 		{"answer-unlocked", "memory order", "a call to all CPUs never ends"},
+		{"call-unordered", "memory order", "a CPU is called for work that it does not see"},
+		{"answer-unordered", "memory order", "a CPU does the work of the call before"},
+		{"lock-unordered", "memory order", "what a lock guards is read before the lock is taken"},
+		{"unlock-unordered", "memory order", "a lock is given back before what it guards is stored"},
+		{"state-unordered", "memory order", "a stopped machine counts down from another state's number"},
+		{"state-unobserved", "memory order", "a stopped CPU flushes what it has not read"},
+		{"switch-unordered", "memory order", "a task goes on elsewhere before it is saved"},
 		{"miss-uncounted", "counting", "missed hits are not known"},
 		{"detour-unnamed", "counting", "a probe in a handler behind a jump recurs"},
 	}

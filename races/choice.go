@@ -1,7 +1,9 @@
 package races
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -23,14 +25,22 @@ func (p spot) beyond(at spot) bool { return p.reached(at) && p != at }
 type choice struct {
 	cpu   int
 	at    spot
-	to    int  // who goes on, or whose spot ends the wait
-	holds bool // stores wait
-	until spot // of CPU to
-	shown int  // stores that the others see then, 0 for all
+	to    int    // who goes on, or whose spot ends the wait
+	holds bool   // stores wait
+	until spot   // of CPU to
+	shown int    // stores that the others see then, 0 for all
+	store uint64 // the number of the store that waits, among the stores of its CPU in the schedule; 0 for all from at on
+	by    int    // the CPU that does not see it; its own while it is held back
 }
 
-// String is the form that parseStory reads: 1@300:0, or 1@300=2@41+3.
+// String is the form that parseStory reads: 1@300:0, 1@300=2@41+3, 1#57=2@41 or 1#57>0=2@41.
 func (c choice) String() string {
+	if c.store > 0 && c.by == c.cpu {
+		return fmt.Sprintf("%d#%d=%d@%s", c.cpu, c.store, c.to, c.until)
+	}
+	if c.store > 0 {
+		return fmt.Sprintf("%d#%d>%d=%d@%s", c.cpu, c.store, c.by, c.to, c.until)
+	}
 	s := fmt.Sprintf("%d@%s", c.cpu, c.at)
 	if !c.holds {
 		return fmt.Sprintf("%s:%d", s, c.to)
@@ -86,7 +96,12 @@ func parseChoice(word string) (c choice, err error) {
 	if !switches {
 		from, rest, c.holds = strings.Cut(word, "=")
 	}
-	if c.cpu, c.at, err = parseSpot(from); err != nil {
+	if strings.Contains(from, "#") {
+		err = c.parseStore(from)
+	} else {
+		c.cpu, c.at, err = parseSpot(from)
+	}
+	if err != nil {
 		return c, err
 	}
 	switch {
@@ -98,10 +113,24 @@ func parseChoice(word string) (c choice, err error) {
 	case switches:
 		_, err = fmt.Sscan(rest, &c.to)
 	}
-	if err == nil && (c.String() != word || c.cpu < 0 || c.cpu >= maxCPUs || c.to < 0 || c.to >= maxCPUs || c.shown < 0) {
-		err = fmt.Errorf("write CPU@INSTRUCTIONS:CPU, or CPU@INSTRUCTIONS=CPU@INSTRUCTIONS for stores that wait")
+	if err == nil && (c.String() != word || c.shown < 0 || !cpuNumbers(c.cpu, c.to, c.by)) {
+		err = fmt.Errorf("write CPU@INSTRUCTIONS:CPU, or CPU@INSTRUCTIONS=CPU@INSTRUCTIONS or CPU#STORE=CPU@INSTRUCTIONS for stores that wait")
 	}
 	return c, err
+}
+
+func cpuNumbers(all ...int) bool {
+	return !slices.ContainsFunc(all, func(n int) bool { return n < 0 || n >= maxCPUs })
+}
+
+// parseStore reads a CPU, its store, and who does not see it.
+func (c *choice) parseStore(text string) error {
+	_, err := fmt.Sscanf(text, "%d#%d", &c.cpu, &c.store)
+	c.by = c.cpu
+	if _, by, ok := strings.Cut(text, ">"); ok && err == nil {
+		_, err = fmt.Sscan(by, &c.by)
+	}
+	return err
 }
 
 // parseSpot reads a CPU and its spot.
@@ -142,13 +171,20 @@ type tape struct {
 	asked  spot            // of the CPU that runs, at the last point
 	clear  map[int]spot    // by CPU, at the last point at which none of its stores waited
 	waits  map[int]*choice // by CPU: its stores wait
+	hidden map[seen]bool   // stores that wait
 	lately int             // the CPU that ran last
+}
+
+// seen is a store and a CPU that sees it or does not.
+type seen struct {
+	by, cpu int
+	store   uint64
 }
 
 func (x *tape) begin(n uint64) {
 	x.chooser.begin(n)
 	x.all, x.since, x.asked, x.lately = nil, 0, spot{}, -1
-	x.clear, x.waits = map[int]spot{}, map[int]*choice{}
+	x.clear, x.waits, x.hidden = map[int]spot{}, map[int]*choice{}, map[seen]bool{}
 }
 
 func (x *tape) follows(spots func(cpu int) spot) { x.spots = spots }
@@ -196,6 +232,28 @@ func (x *tape) drain(cpu, held int) int {
 	return n
 }
 
+// sees notes a store that a CPU does not see from one point to another.
+func (x *tape) sees(cpu, by int, number uint64) bool {
+	s, key := x.chooser.sees(cpu, by, number), seen{by, cpu, number}
+	switch {
+	case !s:
+		x.hidden[key] = true
+	case x.hidden[key]:
+		delete(x.hidden, key)
+		who := cpu
+		if cpu == by {
+			who = max(x.lately, 0)
+		}
+		x.all = append(x.all, key.until(who, x.spots(who)))
+	}
+	return s
+}
+
+// until is the choice that a store is not seen until a CPU has come to a spot.
+func (s seen) until(who int, at spot) choice {
+	return choice{cpu: s.by, store: s.store, by: s.cpu, holds: true, to: who, until: at}
+}
+
 // story returns all choices. Stores that wait at the end do so for the length of a turn.
 func (x *tape) story() story {
 	all := slices.Clone(x.all)
@@ -205,7 +263,15 @@ func (x *tape) story() story {
 			all = append(all, *w)
 		}
 	}
+	for _, s := range slices.SortedFunc(maps.Keys(x.hidden), seen.compare) {
+		at := x.spots(s.by)
+		all = append(all, s.until(s.by, spot{at.insns + turnLength, at.yields}))
+	}
 	return all
+}
+
+func (s seen) compare(o seen) int {
+	return cmp.Or(cmp.Compare(s.by, o.by), cmp.Compare(s.store, o.store), cmp.Compare(s.cpu, o.cpu))
 }
 
 // follower makes the choices of a story and no others.
@@ -214,10 +280,24 @@ type follower struct {
 	story
 	left        story // not made yet
 	preemptions int   // that were made: switches of a CPU that could go on and did not wait
+	hidden      map[seen]choice
+	ends        [maxCPUs][]uint64 // by CPU: where it ends waits of hidden, ascending
 }
 
 func (x *follower) begin(uint64) {
-	x.left, x.since, x.preemptions = slices.Clone(x.story), 0, 0
+	x.left, x.since, x.preemptions = nil, 0, 0
+	x.hidden, x.ends = map[seen]choice{}, [maxCPUs][]uint64{}
+	for _, c := range x.story {
+		if c.store == 0 {
+			x.left = append(x.left, c)
+			continue
+		}
+		x.hidden[seen{c.cpu, c.by, c.store}] = c
+		x.ends[c.to] = append(x.ends[c.to], c.until.insns)
+	}
+	for i := range x.ends {
+		slices.Sort(x.ends[i])
+	}
 }
 
 func (x *follower) follows(spots func(cpu int) spot) { x.spots = spots }
@@ -271,6 +351,9 @@ func (x *follower) steps(cpu int) int {
 			near(c.until.insns)
 		}
 	}
+	if i, _ := slices.BinarySearch(x.ends[cpu], now+1); i < len(x.ends[cpu]) {
+		near(x.ends[cpu][i])
+	}
 	return int(max(n, 1))
 }
 
@@ -289,4 +372,10 @@ func (x *follower) drain(cpu, held int) int {
 		return held
 	}
 	return 0
+}
+
+// sees has a store wait that does in the story.
+func (x *follower) sees(cpu, by int, number uint64) bool {
+	c, waits := x.hidden[seen{by, cpu, number}]
+	return !waits || x.spots(c.to).reached(c.until)
 }

@@ -32,6 +32,9 @@ type chooser interface {
 	next(p *point) (cpu, steps int)
 	// drain says how many of the stores that a CPU holds back, the oldest first, the others see from now on.
 	drain(cpu, held int) int
+	// sees says of weakly ordered memory whether a CPU sees a store of CPU by from now on, by its number in the schedule. If it is
+	// the same CPU, the store leaves its buffer.
+	sees(cpu, by int, number uint64) bool
 }
 
 // roundRobin gives every CPU the same number of instructions in turn. It drives a machine before the
@@ -44,6 +47,8 @@ func (roundRobin) begin(uint64) {}
 func (roundRobin) next(p *point) (cpu, steps int) { return after(p), 100 }
 
 func (roundRobin) drain(_, held int) int { return held }
+
+func (roundRobin) sees(int, int, uint64) bool { return true }
 
 // after is the runnable CPU that follows the last one.
 func after(p *point) int {

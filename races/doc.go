@@ -23,7 +23,7 @@
 //   - torn: another mixture of bytes
 //   - inside: an address behind a patched first byte whose bytes are no longer its own
 //   - unsynced: code of which this CPU may have fetched an older form, as other CPUs have stored into it since
-//     this one last synchronized, and not every form may be executed. Guest memory is sequentially consistent,
+//     this one last synchronized, and not every form may be executed. Stores into code are seen at once,
 //     so a simulated CPU never executes what a real one may have fetched before. unsynced.go has the rule
 //   - stale: code in a slot, buffer or module that was freed, text that is not restored in the end, or the
 //     handler of a probe whose unregistration has returned

@@ -32,6 +32,8 @@ func (x *bounded) begin(uint64) {
 // drain lets every store be seen at once, so plans know no buffers.
 func (x *bounded) drain(_, held int) int { return held }
 
+func (x *bounded) sees(int, int, uint64) bool { return true }
+
 // A turn ends by itself when its CPU waits or has used up its patience, which is no preemption.
 func (x *bounded) next(p *point) (cpu, steps int) {
 	if p.hot && p.stays() {

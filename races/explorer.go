@@ -34,6 +34,7 @@ type explorer struct {
 	// from and yields are where spots of CPUs are counted from: instructions when the schedule began, and stores of Go since.
 	from   []uint64
 	yields []uint64
+	stored []uint64 // by CPU, when the schedule began
 	bad    *Violation
 	// stand, if not nil, has the machine stand still where something was found.
 	stand func(error)
@@ -78,6 +79,11 @@ func (e *explorer) drain(cpu, held int) int {
 	return e.c.drain(cpu, held)
 }
 
+// sees says whether a CPU sees a store of another one from now on, or whether a store leaves the buffer of its own CPU.
+func (e *explorer) sees(cpu, by int, number uint64) bool {
+	return !e.active || number <= e.stored[by] || e.c.sees(cpu, by, number-e.stored[by])
+}
+
 // instructions counts the instructions of all CPUs since boot.
 func (e *explorer) instructions() uint64 {
 	n := uint64(0)
@@ -105,9 +111,10 @@ func (e *explorer) begin(n uint64) {
 
 // mark has spots counted from here on. A policy that counts in spots is told how to ask for them.
 func (e *explorer) mark() {
-	e.from, e.yields = make([]uint64, e.m.CPUs()), make([]uint64, e.m.CPUs())
+	n := e.m.CPUs()
+	e.from, e.yields, e.stored = make([]uint64, n), make([]uint64, n), make([]uint64, n)
 	for i := range e.from {
-		e.from[i] = e.m.CPU(i).Counters().Instructions
+		e.from[i], e.stored[i] = e.m.CPU(i).Counters().Instructions, e.m.Stored(i)
 	}
 	if x, ok := e.c.(interface {
 		follows(spots func(cpu int) spot)

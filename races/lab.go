@@ -121,11 +121,14 @@ func (l *lab) findSpins() error {
 	return nil
 }
 
-// Image names the guest image of the variant's kernel.
+// Image names the guest image of the variant's kernel: one with all barriers, where there is one.
 func (v *Variant) Image() string {
 	name := v.ISA + "-" + v.Era
 	if v.Preempt {
-		name += "-preempt"
+		return name + "-preempt"
+	}
+	if _, ok := workloads.Find(name + "-ordered"); ok {
+		name += "-ordered"
 	}
 	return name
 }
@@ -271,7 +274,7 @@ func (l *lab) boot(c chooser) (*trial, error) {
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
 	t.users = make([]*kprobes.UserProbe, len(l.s.Probes))
 	t.watches = slices.Repeat([]int{-1}, len(l.s.Watches))
-	buffers, err := l.buffers(t.e.drain)
+	buffers, err := l.buffers(t.e)
 	if err != nil {
 		return nil, err
 	}
@@ -296,11 +299,14 @@ func (l *lab) boot(c chooser) (*trial, error) {
 }
 
 // buffers have stores wait, where the instruction set says so.
-func (l *lab) buffers(choose func(cpu, held int) int) (*sim.Buffers, error) {
-	if !l.isa.StoresWait {
+func (l *lab) buffers(e *explorer) (*sim.Buffers, error) {
+	if !l.isa.StoresWait && !l.isa.WeakOrder {
 		return nil, nil
 	}
-	b := &sim.Buffers{Room: storeRoom, Choose: choose}
+	b := &sim.Buffers{Room: storeRoom, Choose: e.drain}
+	if l.isa.WeakOrder {
+		b.Sees = e.sees
+	}
 	for _, at := range [][2]string{{"_text", "_etext"}, {"__slots_start", "__slots_end"}} {
 		code, err := l.between(at[0], at[1])
 		if err != nil {

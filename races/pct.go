@@ -21,6 +21,7 @@ type pct struct {
 	changes []int // the points of this schedule at which a priority falls
 	order   []int // CPUs, highest priority first
 	spent   []int // by CPU: how long it has run since it fell behind, in the unit of patience
+	lags    lags
 }
 
 // patience is how long a CPU may run while others wait, about in instructions.
@@ -51,6 +52,7 @@ func (x *pct) begin(n uint64) {
 		x.guess = x.points
 	}
 	x.r = newRand(x.seed, n)
+	x.lags.begin(x.seed, n)
 	x.points = 0
 	x.order, x.spent = x.order[:0], x.spent[:0]
 	x.changes = x.changes[:0]
@@ -61,6 +63,8 @@ func (x *pct) begin(n uint64) {
 
 // drain lets stores be seen about as often as a CPU is held to have run for long.
 func (x *pct) drain(_, held int) int { return drained(x.r, 64, held) }
+
+func (x *pct) sees(cpu, by int, _ uint64) bool { return x.lags.sees(cpu, by) }
 
 func (x *pct) next(p *point) (cpu, steps int) {
 	x.admit(p)

@@ -46,6 +46,7 @@ type random struct {
 	hot, cold *geometric // run lengths of this schedule
 	left      int        // hot instructions until the next switch
 	patience  int        // points at which a store waits on, of each at which it does not
+	lags      lags
 }
 
 // The means are powers of two in hot code, where one instruction decides, and further apart
@@ -67,6 +68,7 @@ func (x *random) begin(n uint64) {
 	x.cold = x.colds[x.r.IntN(len(x.colds))]
 	x.left = x.hot.draw(x.r)
 	x.patience = 1 << (3 * x.r.IntN(4))
+	x.lags.begin(x.seed, n)
 }
 
 // drain lets the oldest store be seen now and then, and in a quarter of the schedules at once.
@@ -80,6 +82,28 @@ func drained(r *rand.Rand, patience, held int) int {
 		return 1 + r.IntN(held)
 	}
 	return 0
+}
+
+func (x *random) sees(cpu, by int, _ uint64) bool { return x.lags.sees(cpu, by) }
+
+// lags decides what is seen of weakly ordered memory. Its random numbers are its own, so that those who have none of it find
+// the same schedules as before.
+type lags struct {
+	r       *rand.Rand
+	out, in int // points at which a store waits on, and a load goes without it, of each at which it does not
+}
+
+func (x *lags) begin(seed, n uint64) {
+	x.r = newRand(^seed, n)
+	x.out, x.in = 1<<(3*x.r.IntN(4)), 1<<(3*x.r.IntN(4))
+}
+
+func (x *lags) sees(cpu, by int) bool {
+	n := x.in
+	if cpu == by {
+		n = x.out
+	}
+	return n == 1 || x.r.IntN(n) == 0
 }
 
 func (x *random) next(p *point) (cpu, steps int) {
