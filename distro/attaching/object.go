@@ -16,9 +16,15 @@ import (
 
 // Object is an object file with programs of BPF, as clang makes them.
 type Object struct {
-	file     []byte
-	programs []string
-	target   string
+	file   []byte
+	choice Choice
+}
+
+// Choice says what is taken of an object, and how.
+type Choice struct {
+	Programs  []string // that are attached; nil for all but those whose section begins with a question mark
+	Target    string   // to which all of them go, in place of what their sections name; "" for that
+	Variables []string // values of global variables as "NAME=NUMBER", in place of the object's
 }
 
 // section is where a program of an object goes, as the head of its section says (Documentation/bpf/libbpf/program_types.rst).
@@ -39,11 +45,10 @@ func sections() map[string]section {
 	}
 }
 
-// ReadObject reads an object file. The named programs of it are attached, or all but those whose section begins with a question
-// mark. All of them go to the given target, or to what their sections name if it is "". ReadObject fails for a file that is no object
-// of BPF, and for programs and maps that cannot be had here.
-func ReadObject(file []byte, programs []string, target string) (*Object, error) {
-	o := &Object{file, programs, target}
+// ReadObject reads an object file. It fails for a file that is no object of BPF, and for programs, maps and variables that cannot be
+// had here.
+func ReadObject(file []byte, choice Choice) (*Object, error) {
+	o := &Object{file, choice}
 	_, err := o.read()
 	return o, err
 }
@@ -75,26 +80,56 @@ func (o *Object) read() (*content, error) {
 	if c.externs, err = readExterns(o.file); err != nil {
 		return nil, err
 	}
+	if err := set(spec, o.choice.Variables); err != nil {
+		return nil, err
+	}
 	names, err := o.named(spec)
 	for _, name := range names {
 		if err == nil {
-			err = c.add(spec, spec.Programs[name], o.target)
+			err = c.add(spec, spec.Programs[name], o.choice.Target)
 		}
 	}
 	return c, err
 }
 
+// set gives variables their values, as a tool does before it loads its object.
+func set(spec *ebpf.CollectionSpec, variables []string) error {
+	for _, text := range variables {
+		name, value, _ := strings.Cut(text, "=")
+		v := spec.Variables[name]
+		n, err := strconv.ParseInt(value, 0, 64)
+		switch {
+		case v == nil:
+			return fmt.Errorf("variable %q: the object has no variable %s", text, name)
+		case err != nil || v.Size() > 8:
+			return fmt.Errorf("variable %q: write the value of a number of up to 8 bytes, as in %s=1", text, name)
+		case v.Size() < 8 && n>>(8*v.Size()) != 0 && n>>(8*v.Size()-1) != -1:
+			return fmt.Errorf("variable %q: it has %d bytes", text, v.Size())
+		}
+		m := spec.Maps[v.SectionName]
+		if m == nil || len(m.Contents) != 1 {
+			return fmt.Errorf("variable %q: the section %s has no data", text, v.SectionName)
+		}
+		data, ok := m.Contents[0].Value.([]byte)
+		if !ok || uint64(v.Offset)+uint64(v.Size()) > uint64(len(data)) {
+			return fmt.Errorf("variable %q: it does not lie in the section %s", text, v.SectionName)
+		}
+		copy(data[v.Offset:v.Offset+v.Size()], binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	}
+	return nil
+}
+
 // named lists the programs that are taken, in the order of their names.
 func (o *Object) named(spec *ebpf.CollectionSpec) (names []string, err error) {
 	all := slices.Sorted(maps.Keys(spec.Programs))
-	for _, name := range o.programs {
+	for _, name := range o.choice.Programs {
 		if !slices.Contains(all, name) {
 			return nil, fmt.Errorf("no program %s: it has %s", name, strings.Join(all, ", "))
 		}
 	}
 	for _, name := range all {
 		optional := strings.HasPrefix(spec.Programs[name].SectionName, "?")
-		if slices.Contains(o.programs, name) || len(o.programs) == 0 && !optional {
+		if slices.Contains(o.choice.Programs, name) || len(o.choice.Programs) == 0 && !optional {
 			names = append(names, name)
 		}
 	}

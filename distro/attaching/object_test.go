@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/cilium/ebpf/btf"
@@ -63,17 +64,17 @@ func TestReadObject(t *testing.T) {
 		if c.program != "" {
 			programs = []string{c.program}
 		}
-		require.Error(t, require.Err(attaching.ReadObject(c.file, programs, "")), c.want, "%s", c.program)
+		require.Error(t, require.Err(attaching.ReadObject(c.file, attaching.Choice{Programs: programs})), c.want, "%s", c.program)
 	}
 	for _, one := range []string{"optional", "careless", "lacking"} { // what a kernel refuses is known later
-		require.NoError(t, require.Err(attaching.ReadObject(refused, []string{one}, "")))
+		require.NoError(t, require.Err(attaching.ReadObject(refused, attaching.Choice{Programs: []string{one}})))
 	}
 }
 
 // TestObject has every program of an object loaded before the first is attached, with the maps that they name.
 func TestObject(t *testing.T) {
 	file := require.Must(distro.Object("writes"))(t)
-	o := require.Must(attaching.ReadObject(file, []string{"registers", "returns"}, ""))(t)
+	o := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{"registers", "returns"}}))(t)
 	f := with(fake{})
 	a := require.Must(attaching.Attach(f, attaching.Attachment{Object: o}, kernelTypes(t, "pt_regs", "dx")))(t)
 	require.That(t, len(a.Programs) == 2 && a.Programs[0].Name == "registers" && a.Programs[1].Name == "returns" && f.loads == 2, "%+v behind %d loads", a.Programs, f.loads)
@@ -91,7 +92,7 @@ func TestObject(t *testing.T) {
 
 // TestOptionsAndBuffers gives a program the kernel's version by a map, and a buffer for each processor.
 func TestOptionsAndBuffers(t *testing.T) {
-	o := require.Must(attaching.ReadObject(require.Must(distro.Object("writes"))(t), []string{"reports"}, ""))(t)
+	o := require.Must(attaching.ReadObject(require.Must(distro.Object("writes"))(t), attaching.Choice{Programs: []string{"reports"}}))(t)
 	attach := func(change map[string]string) (*fake, error) {
 		f := with(fake{})
 		f.files["/proc/sys/kernel/osrelease"] = "6.1.0-9-amd64\n"
@@ -115,11 +116,36 @@ func TestOptionsAndBuffers(t *testing.T) {
 	}
 }
 
+// TestVariables gives variables other values than the object has, and refuses what is none.
+func TestVariables(t *testing.T) {
+	file := require.Must(distro.Object("writes"))(t)
+	for text, want := range map[string]string{
+		"largest=100": "", "smallest=-1": "", "none=1": "the object has no variable none", "largest": "write the value of a number",
+		"largest=many": "write the value of a number",
+	} {
+		o, err := attaching.ReadObject(file, attaching.Choice{Programs: []string{"registers"}, Variables: []string{text}})
+		if want != "" {
+			require.Error(t, err, want, "%s", text)
+			continue
+		}
+		require.NoError(t, err)
+		f := with(fake{})
+		require.NoError(t, require.Err(attaching.Attach(f, attaching.Attachment{Object: o}, kernelTypes(t, "pt_regs", "dx"))))
+		largest, smallest := uint64(4096), uint64(1)
+		if text == "largest=100" {
+			largest = 100
+		} else {
+			smallest = 1<<64 - 1
+		}
+		require.That(t, slices.Contains(f.put, largest) && slices.Contains(f.put, smallest), "%s: maps hold %#x", text, f.put)
+	}
+}
+
 // TestTarget sends programs elsewhere than their sections say.
 func TestTarget(t *testing.T) {
 	file := object(t, "refused.bpf.o")
 	for target, want := range map[string]string{"vfs_read": "", "vfs_read+0x10": "", "vfs_*": "write one function"} {
-		o, err := attaching.ReadObject(file, []string{"nowhere"}, target)
+		o, err := attaching.ReadObject(file, attaching.Choice{Programs: []string{"nowhere"}, Target: target})
 		if want != "" {
 			require.Error(t, err, want, "%s", target)
 			continue

@@ -21,7 +21,7 @@ const (
 func (b *bench) attachment(p *schema.Point, o measuring.Order) (_ measuring.Order, s *site, err error) {
 	l := p.Probe.Linux
 	if l.Object != nil {
-		object, err := attaching.ReadObject(l.Object.File, l.Object.Programs, l.Object.Target)
+		object, err := attaching.ReadObject(l.Object.File, l.Object.Choice)
 		o.Attach = &attaching.Attachment{Object: object}
 		return o, nil, err
 	}

@@ -109,7 +109,7 @@ func attach(l *schema.LinuxProbe, o *measuring.Command) error {
 	case l.Tool != nil:
 		o.Tool, o.Settle = l.Tool.Command, int(l.Tool.Settle)
 	case l.Object != nil:
-		object, err := attaching.ReadObject(l.Object.File, l.Object.Programs, l.Object.Target)
+		object, err := attaching.ReadObject(l.Object.File, l.Object.Choice)
 		o.Attach = &attaching.Attachment{Object: object}
 		return err
 	default:

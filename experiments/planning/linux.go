@@ -269,7 +269,7 @@ func (l *Loader) userObjects(probes []schema.Probe) (err error) {
 		if o.File, err = objectFile(o.Path); err != nil {
 			return fmt.Errorf("%s: file: %w", p.Name, err)
 		}
-		if _, err := attaching.ReadObject(o.File, o.Programs, o.Target); err != nil {
+		if _, err := attaching.ReadObject(o.File, o.Choice); err != nil {
 			return fmt.Errorf("%s: file: %s: %w", p.Name, o.Path, err)
 		}
 		l.depend("object", o.Path, outdir.Hash(o.File))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"kprobesim/distro/attaching"
 	"kprobesim/image/linux"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
@@ -93,10 +94,9 @@ type UserModule struct {
 
 // UserObject is an object file of the user's with programs of BPF.
 type UserObject struct {
-	Path     string   // or the name of one of this program
-	File     []byte   // read by the planner
-	Programs []string // those that are attached; nil for all
-	Target   string   // in place of what sections name; "" for that
+	Path string // or the name of one of this program
+	File []byte // read by the planner
+	attaching.Choice
 }
 
 // UserTool is a command that attaches programs of BPF itself, and goes on while the program of a point runs.
@@ -128,7 +128,11 @@ func readUserObject(r *doc.Reader) *UserObject {
 		}
 		return besideFile(n)
 	}
-	return &UserObject{Path: doc.Need(r, "file", file), Programs: doc.Opt(r, "programs", nil, doc.ListOf(doc.Text)), Target: doc.Opt(r, "target", "", doc.Text)}
+	return &UserObject{Path: doc.Need(r, "file", file), Choice: attaching.Choice{
+		Programs:  doc.Opt(r, "programs", nil, doc.ListOf(doc.Text)),
+		Target:    doc.Opt(r, "target", "", doc.Text),
+		Variables: doc.Opt(r, "variables", nil, doc.ListOf(doc.Text)),
+	}}
 }
 
 // besideFile parses a path: it starts beside the file that has it, or here when an option set it.
