@@ -50,7 +50,6 @@ func TestRoot(t *testing.T) {
 		"points=[{name=\"a\", kind=\"tool\", command=[\"/bin/none\"]}]": "workload.command of a tool: the root has no file /bin/none",
 		"points=[{name=\"a\", kind=\"tool\", command=[\"none\"]}]":      "write the path of the program in the root first",
 		"points=[{name=\"a\", kind=\"tool\"}]":                          "command",
-		"replicates=2":                                                  "has no use for them",
 	} {
 		require.Error(t, require.Err(planning.NewLoader().Plan("linux-workload", []string{set})), want, "%s", set)
 	}
