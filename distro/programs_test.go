@@ -1,0 +1,132 @@
+package distro_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/distro"
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
+)
+
+// library finds the files that the loader of the host gives a program.
+var library = regexp.MustCompile(`/\S+`)
+
+// hostPrograms are the programs whose scripts are compared: what they are called, the file that they are, and the package of Debian that
+// has it; with another package that they read. One is of ours.
+var hostPrograms = []struct{ name, file, debian, reads string }{
+	{"sqlite3", "sqlite3", "sqlite3", ""},
+	{"python3", "/usr/bin/python3.11", "python3.11-minimal", "libpython3.11-minimal"},
+	{"redis-server", "redis-check-rdb", "redis-tools", "redis-tools"}, // a server by its name
+	{"program", "", "", ""},
+}
+
+// kernelLine is a line of the console that the kernel has printed, at any time.
+var kernelLine = regexp.MustCompile(`(?m)^\[ *\d+\.\d+\] .*\n`)
+
+// TestPrograms boots a packaged kernel with a program of the host, and compares what a script prints with its output on the
+// host. The loader of glibc wants a processor with MMX.
+func TestPrograms(t *testing.T) {
+	const what = "a program of the host under a packaged kernel"
+	box := hosttools.Need(t, "busybox", "busybox-static", what)
+	for _, x := range hostPrograms {
+		t.Run(x.name, func(t *testing.T) {
+			root := tree{}
+			root.add(t, box, "/bin/busybox", "/bin/sh")
+			file := filepath.Join(t.TempDir(), x.name)
+			if x.debian == "" {
+				hosttools.Run(t, "testdata/program", "go", "build", "-o", file, "main.go")
+			} else {
+				require.NoError(t, os.Symlink(hosttools.Need(t, x.file, x.debian, what), file))
+			}
+			root.add(t, file, "/bin/"+x.name)
+			if x.reads != "" {
+				root.pkg(t, x.reads)
+			}
+			script := require.Must(os.ReadFile("testdata/scripts/" + x.name))(t)
+			root["/init"] = append([]byte(beforeScript), append(script, "poweroff -f\n"...)...)
+			host := exec.Command("sh", "-c", string(script))
+			host.Env = append(os.Environ(), "PATH="+filepath.Dir(file)+":"+os.Getenv("PATH"))
+			sameOutput(t, root.files(), string(require.Must(host.Output())(t)))
+		})
+	}
+}
+
+// beforeScript begins /init.
+const beforeScript = `#!/bin/sh
+/bin/busybox mkdir -p /proc /dev /tmp /usr/bin
+/bin/busybox --install /bin
+mount -t proc proc /proc
+mount -t devtmpfs dev /dev
+export PATH=/bin:/usr/bin
+echo begin
+`
+
+// sameOutput boots the packaged kernels of 64 bits with a root, and wants the console behind a line "begin" to be as on the host.
+func sameOutput(t *testing.T, root []distro.File, want string) {
+	t.Helper()
+	for _, file := range kernels(t) {
+		c := packaged(t, file)
+		if c.Kernel.Image.Bits != 64 {
+			continue
+		}
+		c.Untimed, c.Initrd = true, distro.Initrd(root)
+		c.CPU.Answers = cpus.Answers{"cpuid": {1: {0x10676, 1<<16 | 8<<8, 0x802201, 0x789ab7d}}}
+		m, err := distro.Run(c, distro.Stop{})
+		require.Need(t, err == nil, "%v; the console:\n%s", err, m.Console())
+		_, got, _ := strings.Cut(kernelLine.ReplaceAllString(strings.ReplaceAll(m.Console(), "\r\n", "\n"), ""), "begin\n")
+		require.That(t, strings.HasPrefix(got, want) && strings.HasSuffix(want, "end\n"), "%s: the host prints\n%s, the simulator\n%s", file, want, got)
+	}
+}
+
+// tree is a root file system: the contents of files by their paths.
+type tree map[string][]byte
+
+// add puts a file of the host at places of the tree, with the libraries that a program needs.
+func (r tree) add(t *testing.T, file string, places ...string) {
+	t.Helper()
+	for _, p := range places {
+		r[p] = require.Must(os.ReadFile(file))(t)
+	}
+	needs, _ := exec.Command("ldd", file).Output() // nothing for what is no program, or static
+	for _, name := range library.FindAllString(string(needs), -1) {
+		if !strings.HasSuffix(name, ":") { // as ldd begins a list
+			r[name] = require.Must(os.ReadFile(name))(t)
+		}
+	}
+}
+
+// pkg adds the files of a Debian package.
+func (r tree) pkg(t *testing.T, name string) {
+	t.Helper()
+	for _, file := range strings.Fields(string(require.Must(exec.Command("dpkg", "-L", name).Output())(t))) {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(file, "/usr/share/doc") {
+			r[file] = require.Must(os.ReadFile(file))(t)
+		}
+	}
+}
+
+// files lists the tree with its folders, each before what is in it.
+func (r tree) files() (files []distro.File) {
+	folders := map[string]bool{"/": true}
+	for _, p := range slices.Sorted(maps.Keys(r)) {
+		var above []string
+		for dir := path.Dir(p); !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
+			above = append(above, dir)
+		}
+		for _, dir := range slices.Backward(above) {
+			files = append(files, distro.File{Name: dir[1:], Mode: distro.ModeFolder})
+		}
+		files = append(files, distro.File{Name: p[1:], Mode: distro.ModeProgram, Data: r[p]})
+	}
+	return files
+}
