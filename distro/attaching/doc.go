@@ -2,8 +2,8 @@
 // loaders make.
 //
 // The program in the machine makes one call after the other and knows nothing of them (distro/init/measure.c). What the calls
-// hold is made here: the bytecode, by the assembler of github.com/cilium/ebpf, the structures of linux/bpf.h and
-// linux/perf_event.h, and the types of the kernel that a program names, from the kernel's own BTF. A refusal bears the error
+// hold is made here: the bytecode, by the assembler of github.com/cilium/ebpf or from an object file by its loader, the structures of
+// linux/bpf.h and linux/perf_event.h, and the types of the kernel that a program names, from the kernel's own BTF. A refusal bears the error
 // number of the call, and that of a program what the verifier said.
 //
 // Numbers of commands, types and fields come from the headers of Linux 6.1 (include/uapi/linux). Kernels of x86-64 alone are
