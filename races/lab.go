@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/image"
@@ -298,9 +299,10 @@ func (l *lab) boot(c chooser) (*trial, error) {
 	return t, nil
 }
 
-// buffers have stores wait, where the instruction set says so.
+// buffers have stores wait, where the instruction set says so. Kernels of ARM and POWER with probes of user space are the measured ones,
+// whose barriers do not do.
 func (l *lab) buffers(e *explorer) (*sim.Buffers, error) {
-	if !l.isa.StoresWait && !l.isa.WeakOrder {
+	if !l.isa.StoresWait && (!l.isa.WeakOrder || strings.HasSuffix(l.v.Era, "-userprobes")) {
 		return nil, nil
 	}
 	b := &sim.Buffers{Room: storeRoom, Choose: e.drain}

@@ -64,9 +64,14 @@ func (x *pct) begin(n uint64) {
 // drain lets stores be seen about as often as a CPU is held to have run for long.
 func (x *pct) drain(_, held int) int { return drained(x.r, 64, held) }
 
-func (x *pct) sees(cpu, by int, _ uint64) bool { return x.lags.sees(cpu, by) }
+// sees lets a waiting store be seen more often than random does: a turn is long here, and a CPU at a lock would starve.
+func (x *pct) sees(cpu, by int, _ uint64) bool {
+	x.lags.in, x.lags.out = min(x.lags.in, 8), min(x.lags.out, 8)
+	return x.lags.sees(cpu, by)
+}
 
 func (x *pct) next(p *point) (cpu, steps int) {
+	x.lags.spun(p)
 	x.admit(p)
 	if p.last >= 0 && p.last < len(x.spent) {
 		x.spent[p.last] += weight(p)

@@ -90,7 +90,8 @@ func (x *random) sees(cpu, by int, _ uint64) bool { return x.lags.sees(cpu, by) 
 // the same schedules as before.
 type lags struct {
 	r       *rand.Rand
-	out, in int // points at which a store waits on, and a load goes without it, of each at which it does not
+	spins   [maxCPUs]bool // CPUs that wait for others in a loop, and are not kept waiting for long
+	out, in int           // points at which a store waits on, and a load goes without it, of each at which it does not
 }
 
 func (x *lags) begin(seed, n uint64) {
@@ -98,15 +99,28 @@ func (x *lags) begin(seed, n uint64) {
 	x.out, x.in = 1<<(3*x.r.IntN(4)), 1<<(3*x.r.IntN(4))
 }
 
+// spun notes whether the CPU that ran waits.
+func (x *lags) spun(p *point) {
+	if p.last >= 0 {
+		x.spins[p.last] = p.spin
+	}
+}
+
 func (x *lags) sees(cpu, by int) bool {
 	n := x.in
-	if cpu == by {
+	switch {
+	case cpu == by && x.spins != [maxCPUs]bool{}:
+		n = min(x.out, 8)
+	case cpu == by:
 		n = x.out
+	case x.spins[cpu]:
+		n = min(n, 2)
 	}
 	return n == 1 || x.r.IntN(n) == 0
 }
 
 func (x *random) next(p *point) (cpu, steps int) {
+	x.lags.spun(p)
 	steps = x.cold.draw(x.r)
 	if p.hot && p.stays() {
 		if x.left--; x.left > 0 {
