@@ -37,17 +37,19 @@ var kernelLine = regexp.MustCompile(`(?m)^\[ *\d+\.\d+\] .*\n`)
 func TestPrograms(t *testing.T) {
 	const what = "a program of the host under a packaged kernel"
 	box := hosttools.Need(t, "busybox", "busybox-static", what)
+	ours := filepath.Join(t.TempDir(), "program")
+	hosttools.Run(t, "testdata/program", "go", "build", "-o", ours, "main.go")
 	for _, x := range hostPrograms {
 		t.Run(x.name, func(t *testing.T) {
 			root := tree{}
 			root.add(t, box, "/bin/busybox", "/bin/sh")
-			file := filepath.Join(t.TempDir(), x.name)
-			if x.debian == "" {
-				hosttools.Run(t, "testdata/program", "go", "build", "-o", file, "main.go")
-			} else {
+			root.add(t, ours, "/bin/program")
+			file := ours
+			if x.debian != "" {
+				file = filepath.Join(t.TempDir(), x.name)
 				require.NoError(t, os.Symlink(hosttools.Need(t, x.file, x.debian, what), file))
+				root.add(t, file, "/bin/"+x.name)
 			}
-			root.add(t, file, "/bin/"+x.name)
 			if x.reads != "" {
 				root.pkg(t, x.reads)
 			}
@@ -67,6 +69,7 @@ const beforeScript = `#!/bin/sh
 mount -t proc proc /proc
 mount -t devtmpfs dev /dev
 export PATH=/bin:/usr/bin
+program seed
 echo begin
 `
 
