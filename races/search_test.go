@@ -20,10 +20,10 @@ func schedules(t *testing.T) uint64 {
 	switch {
 	case testing.Short():
 		return 8
-	case hosttools.Whole(t, "100 schedules of each variant", "40 of them; make races runs thousands"):
+	case hosttools.Whole(t, "100 schedules of each variant", "15 of them; make races runs hundreds"):
 		return 100
 	}
-	return 40
+	return 15
 }
 
 // variants calls f for every variant of every scenario of this program.
