@@ -1,5 +1,101 @@
 package cpustest
 
+import (
+	"encoding/binary"
+	"fmt"
+
+	"kprobesim/cpus"
+	"kprobesim/mmu"
+)
+
+// WeakAssembler writes the steps of WeakLitmus, whose registers a, b and c are Registers. The register Words has the address of
+// x, and the next two have the addresses of y and z. One holds 1, and the register behind it 2.
+type WeakAssembler struct {
+	Order          binary.AppendByteOrder
+	Registers      [3]uint32
+	Words, One, PC uint32
+	Barriers       map[string]uint32
+	Load, Store    func(reg, at uint32) uint32
+	// Indexed loads from an address that depends on a register.
+	Indexed func(reg, at, by uint32) []uint32
+	// Branch branches to the next instruction, by a register.
+	Branch func(by uint32) []uint32
+	// Update adds one to a reserved word, and Done sets a register to whether that was done.
+	Update func(at uint32) []uint32
+	Done   func(reg uint32) []uint32
+}
+
+// step are the instructions of a step.
+func (a *WeakAssembler) step(step string) []uint32 {
+	if b, ok := a.Barriers[step]; ok {
+		return []uint32{b}
+	}
+	reg := func(i int) uint32 { return a.Registers[step[i]-'a'] }
+	at := func(i int) uint32 { return a.Words + uint32(step[i]-'x') }
+	switch loads := step[0] <= 'c'; {
+	case len(step) == 7: // ctrl(a)
+		return a.Branch(reg(5))
+	case len(step) == 6: // a=x(b)
+		return a.Indexed(reg(0), at(2), reg(4))
+	case len(step) == 5: // a=x++
+		return append(a.Update(at(2)), a.Done(reg(0))...)
+	case step[1] == '+': // x++
+		return a.Update(at(0))
+	case loads:
+		return []uint32{a.Load(reg(0), at(2))}
+	case step[2] <= '9': // x=1
+		return []uint32{a.Store(a.One+uint32(step[2]-'1'), at(0))}
+	}
+	return []uint32{a.Store(reg(2), at(0))}
+}
+
+// WeakCPU is a CPU with its registers, and what gives it a buffer.
+type WeakCPU struct {
+	CPU    cpus.CPU
+	R      []uint64
+	Buffer func(*mmu.StoreBuffer)
+}
+
+// Machine is a litmus machine of such CPUs with weak order. The first one's code lies at code, where memory of the address linear is the
+// first of RAM. Shared words lie in lines of their own.
+func (a *WeakAssembler) Machine(mem *mmu.Memory, linear, code uint64, all []WeakCPU) *LitmusMachine {
+	const words, apart = 0x40000, 0x80
+	past := mmu.NewPast(mem)
+	entry := func(cpu int) uint64 { return code + uint64(cpu)*0x1000 }
+	m := &LitmusMachine{
+		Memory: mem, Weak: true,
+		Code: func(step string) (code [][]byte) {
+			for _, x := range a.step(step) {
+				code = append(code, a.Order.AppendUint32(nil, x))
+			}
+			return code
+		},
+		Place: func(cpu int) uint64 { return entry(cpu) - linear },
+		Reset: func(cpu int) {
+			mem.Write(words, make([]byte, 3*apart))
+			all[cpu].R[a.PC] = entry(cpu)
+			for _, r := range a.Registers {
+				all[cpu].R[r] = 0
+			}
+		},
+		Register: func(cpu int, name string) string { return fmt.Sprint(uint32(all[cpu].R[a.Registers[name[0]-'a']])) },
+		Word: func(name string) string {
+			return fmt.Sprint(mem.Load(a.Order.(binary.ByteOrder), words+apart*uint64(name[0]-'x'), 4))
+		},
+	}
+	for _, c := range all {
+		b := past.Buffer(4, nil)
+		c.Buffer(b)
+		b.Touch(words)
+		c.R[a.One], c.R[a.One+1] = 1, 2
+		for j := range uint64(3) {
+			c.R[uint64(a.Words)+j] = linear + words + apart*j
+		}
+		m.CPUs, m.Buffers = append(m.CPUs, c.CPU), append(m.Buffers, b)
+	}
+	return m
+}
+
 // WeakLitmus are the litmus tests of weakly ordered memory that are the same for POWER and ARM, of which section names that of the
 // manual. Steps are named for what they are for:
 //

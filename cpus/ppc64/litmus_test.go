@@ -2,7 +2,6 @@ package ppc64
 
 import (
 	"encoding/binary"
-	"fmt"
 	"testing"
 
 	"kprobesim/cpus"
@@ -27,53 +26,6 @@ var lightLitmus = []cpustest.Litmus{
 	},
 }
 
-// Registers of litmus tests.
-const (
-	litmusTemp  = 6
-	litmusOne   = 20
-	litmusTwo   = 21
-	litmusWords = 10
-)
-
-// litmusRegisters has what steps load, and litmusPlaces the shared words, each in a line of its own.
-var (
-	litmusRegisters = map[byte]uint32{'a': 3, 'b': 4, 'c': 5}
-	litmusPlaces    = map[byte]uint32{'x': litmusWords, 'y': litmusWords + 1, 'z': litmusWords + 2}
-	litmusBarriers  = map[string]uint32{"full": insnX(31, 0, 0, 0, 598), "light": insnX(31, 1, 0, 0, 598), "stores": insnX(31, 0, 0, 0, 854), "fetch": insnIsync}
-)
-
-// litmusSteps are the instructions of a step.
-func litmusSteps(step string) []uint32 {
-	reg, place := litmusRegisters, litmusPlaces
-	if b, ok := litmusBarriers[step]; ok {
-		return []uint32{b}
-	}
-	var to, from byte
-	update := func(at uint32) []uint32 {
-		return []uint32{insnX(31, litmusTemp, 0, at, 20), addiTo(litmusTemp, litmusTemp, 1), insnX(31, litmusTemp, 0, at, 150) | 1}
-	}
-	switch {
-	case len(step) == 5 && step[3:] == "++": // and field 0 of the condition register has whether it was done
-		r := reg[step[0]]
-		return append(update(place[step[2]]), insnX(31, r, 0, 0, 19), insnM(21, r, r, 3, 31, 31))
-	case len(step) == 3 && step[1:] == "++":
-		return update(place[step[0]])
-	case len(step) == 7: // ctrl(a)
-		return []uint32{compareImm(0, reg[step[5]], 0), branchIf(12, 2, 4)}
-	case len(step) == 6: // a=x(b)
-		r := reg[step[4]]
-		return []uint32{insnX(31, r, litmusTemp, r, 316), insnX(31, reg[step[0]], place[step[2]], litmusTemp, 23)}
-	}
-	to, from = step[0], step[2]
-	switch {
-	case reg[to] != 0:
-		return []uint32{insnD(32, reg[to], place[from], 0)}
-	case reg[from] != 0:
-		return []uint32{insnD(36, reg[from], place[to], 0)}
-	}
-	return []uint32{insnD(36, litmusOne+uint32(from-'1'), place[to], 0)}
-}
-
 // TestLitmus tries every order of instructions and of stores that are seen.
 func TestLitmus(t *testing.T) {
 	for i := range lightLitmus {
@@ -83,43 +35,27 @@ func TestLitmus(t *testing.T) {
 }
 
 func litmusMachine(t *testing.T, l *cpustest.Litmus) *cpustest.LitmusMachine {
+	const temp = 6
+	a := cpustest.WeakAssembler{
+		Order: binary.BigEndian, Registers: [3]uint32{3, 4, 5}, One: 20, Words: 10, PC: rPC,
+		Barriers: map[string]uint32{"full": insnX(31, 0, 0, 0, 598), "light": insnX(31, 1, 0, 0, 598), "stores": insnX(31, 0, 0, 0, 854), "fetch": insnIsync},
+		Load:     func(reg, at uint32) uint32 { return insnD(32, reg, at, 0) },
+		Store:    func(reg, at uint32) uint32 { return insnD(36, reg, at, 0) },
+		Indexed: func(reg, at, by uint32) []uint32 {
+			return []uint32{insnX(31, by, temp, by, 316), insnX(31, reg, at, temp, 23)}
+		},
+		Branch: func(by uint32) []uint32 { return []uint32{compareImm(0, by, 0), branchIf(12, 2, 4)} },
+		Update: func(at uint32) []uint32 {
+			return []uint32{insnX(31, temp, 0, at, 20), addiTo(temp, temp, 1), insnX(31, temp, 0, at, 150) | 1}
+		},
+		Done: func(reg uint32) []uint32 { return []uint32{insnX(31, reg, 0, 0, 19), insnM(21, reg, reg, 3, 31, 31)} }, // field 0 of CR has it
+	}
 	w := newWorld(t, cpus.Throughput, nil)
 	w.bus.Directory = mmu.NewDirectory(len(l.CPUs))
-	past, data := mmu.NewPast(w.mem), uint64(kernelMap+0x40000)
-	var all []*CPU
-	m := &cpustest.LitmusMachine{
-		Memory: w.mem, Weak: true,
-		Code: func(step string) (code [][]byte) {
-			for _, x := range litmusSteps(step) {
-				code = append(code, binary.BigEndian.AppendUint32(nil, x))
-			}
-			return code
-		},
-		Place: func(cpu int) uint64 { return testCode - kernelMap + uint64(cpu)*0x1000 },
-		Reset: func(cpu int) {
-			w.mem.Write(data-kernelMap, make([]byte, 0x180))
-			c := all[cpu]
-			c.R[rPC] = testCode + uint64(cpu)*0x1000
-			for _, r := range litmusRegisters {
-				c.R[r] = 0
-			}
-		},
-		Register: func(cpu int, name string) string { return fmt.Sprint(uint32(all[cpu].R[litmusRegisters[name[0]]])) },
-		Word: func(name string) string {
-			return fmt.Sprint(w.mem.Load(binary.BigEndian, data-kernelMap+0x80*uint64(name[0]-'x'), 4))
-		},
-	}
-	for i := range l.CPUs {
+	var all []cpustest.WeakCPU
+	for range l.CPUs {
 		c := w.cpu()
-		all = append(all, c)
-		b := past.Buffer(4, nil)
-		c.BufferStores(b)
-		b.Touch(data - kernelMap)
-		c.R[litmusOne], c.R[litmusTwo] = 1, 2
-		for j := range uint64(3) {
-			c.R[litmusWords+j] = data + 0x80*j
-		}
-		m.CPUs, m.Buffers = append(m.CPUs, all[i]), append(m.Buffers, b)
+		all = append(all, cpustest.WeakCPU{CPU: c, R: c.R[:], Buffer: c.BufferStores})
 	}
-	return m
+	return a.Machine(w.mem, kernelMap, testCode, all)
 }
