@@ -6,6 +6,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus/engine"
+	"kprobesim/cpus/float"
 	"kprobesim/internal/encoding"
 )
 
@@ -208,4 +209,112 @@ func withMMX(rows map[x86asm.Op]row) map[x86asm.Op]row {
 	}
 	rows[x86asm.EMMS] = row{class: clX87Control, flags: engine.Ends, bind: bindEMMS}
 	return rows
+}
+
+// mmxConversions are the conversions between numbers and the integers of a register of MMX (SDM vol. 1, 5.5.1 and 5.6.1).
+func mmxConversions() map[x86asm.Op]row {
+	return map[x86asm.Op]row{
+		x86asm.CVTPI2PS:  mmxConversion(8, lanewise{32, 32, 2, false, fromInteger(32, float.Single)}),
+		x86asm.CVTPI2PD:  mmxConversion(8, lanewise{32, 64, 2, true, fromInteger(32, float.Double)}),
+		x86asm.CVTPS2PI:  mmxConversion(8, lanewise{32, 32, 2, true, toInteger(float.Single, 32, false)}),
+		x86asm.CVTTPS2PI: mmxConversion(8, lanewise{32, 32, 2, true, toInteger(float.Single, 32, true)}),
+		x86asm.CVTPD2PI:  mmxConversion(16, lanewise{64, 32, 2, true, toInteger(float.Double, 32, false)}),
+		x86asm.CVTTPD2PI: mmxConversion(16, lanewise{64, 32, 2, true, toInteger(float.Double, 32, true)}),
+	}
+}
+
+// mmxConversion makes the row of a conversion, whose second operand has n bytes in memory. Both units must be ready where it
+// names registers of both.
+func mmxConversion(n int, l lanewise) row {
+	return row{class: clVector, flags: engine.Ends, bind: func(d *decoder, r *row) bool {
+		vector, toVector := xmmOf(d.x.Args[0])
+		wide, _ := mmxOf(d.x.Args[0])
+		if toVector {
+			d.in.dst = rXMM + vector
+		}
+		if toVector && !l.whole {
+			r.io = ioReadDst
+		}
+		names := d.namesMMX()
+		get, ok := d.conversionSource(n)
+		d.exec = func(c *CPU, in *inst) {
+			if !c.sseReady() || names && !c.mmxReady() {
+				return
+			}
+			b, ok := get(c, in)
+			if !ok {
+				return
+			}
+			x, v := c.mxcsrContext(), vec{}
+			if !l.whole {
+				v = c.fpu.xmm[vector]
+			}
+			for i := range l.count {
+				v = v.with(i, l.to, l.f(&x, 0, b.lane(i, l.from), 0))
+			}
+			if names { // before an exception, too (measured on an Intel processor with AMX)
+				c.fpu.enterMMX()
+			}
+			switch {
+			case !c.sseRaised(&x):
+			case toVector:
+				c.fpu.xmm[vector] = v
+			default:
+				c.fpu.setMM(wide, v[0])
+			}
+		}
+		return ok
+	}}
+}
+
+// conversionSource binds the second operand, of either kind.
+func (d *decoder) conversionSource(n int) (fetch func(c *CPU, in *inst) (vec, bool), ok bool) {
+	if i, ok := mmxOf(d.x.Args[1]); ok {
+		return func(c *CPU, _ *inst) (vec, bool) { return vec{c.fpu.mm(i)}, true }, true
+	}
+	return d.vectorSource(d.x.Args[1], n)
+}
+
+// maskedMoves store the bytes of the first register that the second one's highest bits name, where rdi points to.
+func maskedMoves() map[x86asm.Op]row {
+	r := row{class: clVectorStore, flags: engine.Ends, bind: bindMasked}
+	return map[x86asm.Op]row{x86asm.MASKMOVQ: r, x86asm.MASKMOVDQU: r}
+}
+
+func bindMasked(d *decoder, _ *row) bool {
+	a, isVector := xmmOf(d.x.Args[0])
+	b, _ := xmmOf(d.x.Args[1])
+	if !isVector {
+		a, _ = mmxOf(d.x.Args[0])
+		b, _ = mmxOf(d.x.Args[1])
+	}
+	d.op.Flags |= engine.Stores
+	d.exec = func(c *CPU, in *inst) {
+		if isVector && c.sseReady() {
+			c.storeMasked(c.ea(in), c.fpu.xmm[a], c.fpu.xmm[b], 16)
+		}
+		if !isVector && c.mmxReady() {
+			c.fpu.enterMMX()
+			c.storeMasked(c.ea(in), vec{c.fpu.mm(a)}, vec{c.fpu.mm(b)}, 8)
+		}
+	}
+	d.in.base = rdi
+	d.implied()
+	return true
+}
+
+// storeMasked stores the bytes, of n, that mask names. It faults as a store of all of them would (measured on an Intel
+// processor with AMX; the manual lets a processor choose).
+func (c *CPU) storeMasked(at uint64, v, mask vec, n int) {
+	last := (at + uint64(n) - 1) & c.AddrMask
+	for _, va := range []uint64{at, max(at, last&^0xfff)} {
+		if _, ok := c.DataAddress(va, true); !ok {
+			return
+		}
+	}
+	for i := range n {
+		if mask.lane(i, 8) >= 0x80 && !store(c, (at+uint64(i))&c.AddrMask, uint8(v.lane(i, 8))) {
+			return
+		}
+	}
 }
