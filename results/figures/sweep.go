@@ -190,6 +190,9 @@ func (l *Lines) hidden() (notes []string) {
 			}
 		}
 	}
+	if n := len(notes); n > 1 && n == len(l.Series)-1 { // each lies under the next one
+		return []string{where + "all lines lie on each other"}
+	}
 	return notes
 }
 
