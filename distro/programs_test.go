@@ -56,6 +56,7 @@ func TestPrograms(t *testing.T) {
 			script := require.Must(os.ReadFile("testdata/scripts/" + x.name))(t)
 			root["/init"] = append([]byte(beforeScript), append(script, "poweroff -f\n"...)...)
 			host := exec.Command("sh", "-c", string(script))
+			host.Dir = t.TempDir()
 			host.Env = append(os.Environ(), "PATH="+filepath.Dir(file)+":"+os.Getenv("PATH"))
 			sameOutput(t, root.files(), string(require.Must(host.Output())(t)))
 		})
