@@ -226,7 +226,7 @@ func (g *gap) events(warm, n int64, pieces []int64) (*paced, error) {
 			done := int64(0)
 			for ; pieces == nil && s.call.Now() < due || pieces != nil && done < pieces[i]; done++ {
 				if done > 0 {
-					s.call.Charge(0)
+					s.call.Charge(0) // what is in flight retires, as it does around an event
 				}
 				if err := g.piece(); err != nil {
 					return err
