@@ -278,25 +278,30 @@ func (s seen) compare(o seen) int {
 type follower struct {
 	turns
 	story
-	left        story // not made yet
-	preemptions int   // that were made: switches of a CPU that could go on and did not wait
-	hidden      map[seen]choice
-	ends        [maxCPUs][]uint64 // by CPU: where it ends waits of hidden, ascending
+	switches, waits [maxCPUs]story // by CPU: not made yet
+	preemptions     int            // that were made: switches of a CPU that could go on and did not wait
+	hidden          map[seen]choice
+	stops           [maxCPUs][]uint64 // by CPU: where it begins or ends waits, ascending
 }
 
 func (x *follower) begin(uint64) {
-	x.left, x.since, x.preemptions = nil, 0, 0
-	x.hidden, x.ends = map[seen]choice{}, [maxCPUs][]uint64{}
+	x.since, x.preemptions = 0, 0
+	x.switches, x.waits, x.stops = [maxCPUs]story{}, [maxCPUs]story{}, [maxCPUs][]uint64{}
+	x.hidden = map[seen]choice{}
 	for _, c := range x.story {
-		if c.store == 0 {
-			x.left = append(x.left, c)
+		if !c.holds {
+			x.switches[c.cpu] = append(x.switches[c.cpu], c)
 			continue
 		}
-		x.hidden[seen{c.cpu, c.by, c.store}] = c
-		x.ends[c.to] = append(x.ends[c.to], c.until.insns)
+		if x.stops[c.to] = append(x.stops[c.to], c.until.insns); c.store > 0 {
+			x.hidden[seen{c.cpu, c.by, c.store}] = c
+			continue
+		}
+		x.waits[c.cpu] = append(x.waits[c.cpu], c)
+		x.stops[c.cpu] = append(x.stops[c.cpu], c.at.insns)
 	}
-	for i := range x.ends {
-		slices.Sort(x.ends[i])
+	for i := range x.stops {
+		slices.Sort(x.stops[i])
 	}
 }
 
@@ -305,9 +310,9 @@ func (x *follower) follows(spots func(cpu int) spot) { x.spots = spots }
 // next stops a CPU at the first spot at which something is chosen.
 func (x *follower) next(p *point) (cpu, steps int) {
 	by := x.turns.next(p)
-	if i := x.head(p.last, false); i >= 0 && p.last >= 0 && x.spots(p.last).reached(x.left[i].at) {
-		to := x.left[i].to
-		x.left = slices.Delete(x.left, i, i+1)
+	if p.last >= 0 && x.due(p.last) {
+		to := x.switches[p.last][0].to
+		x.switches[p.last] = x.switches[p.last][1:]
 		if slices.Contains(p.runnable, to) {
 			if p.stays() && !p.spin && to != p.last {
 				x.preemptions++
@@ -322,13 +327,16 @@ func (x *follower) next(p *point) (cpu, steps int) {
 	return by, x.steps(by)
 }
 
-// head is the next choice of a CPU, or -1: who goes on, or whether its stores wait.
-func (x *follower) head(cpu int, holds bool) int {
-	return slices.IndexFunc(x.left, func(c choice) bool { return c.cpu == cpu && c.holds == holds })
+// due reports whether a CPU has come to the spot of its next switch.
+func (x *follower) due(cpu int) bool {
+	return len(x.switches[cpu]) > 0 && x.spots(cpu).reached(x.switches[cpu][0].at)
 }
 
 // steps is how far a CPU goes until a turn or a wait is over, or a choice is to be made.
 func (x *follower) steps(cpu int) int {
+	if x.due(cpu) {
+		return 1 // its turn was an interrupt, which is no instruction
+	}
 	now := x.spots(cpu).insns
 	n := x.since + turnLength - now
 	near := func(at uint64) {
@@ -336,36 +344,26 @@ func (x *follower) steps(cpu int) int {
 			n = min(n, at-now)
 		}
 	}
-	if i := x.head(cpu, false); i >= 0 {
-		if x.spots(cpu).reached(x.left[i].at) {
-			return 1 // its turn was an interrupt, which is no instruction
-		}
-		near(x.left[i].at.insns)
+	if len(x.switches[cpu]) > 0 {
+		near(x.switches[cpu][0].at.insns)
 	}
-	for i := range x.left {
-		c := &x.left[i]
-		if c.holds && c.cpu == cpu {
-			near(c.at.insns)
-		}
-		if c.holds && c.to == cpu {
-			near(c.until.insns)
-		}
-	}
-	if i, _ := slices.BinarySearch(x.ends[cpu], now+1); i < len(x.ends[cpu]) {
-		near(x.ends[cpu][i])
+	if i, _ := slices.BinarySearch(x.stops[cpu], now+1); i < len(x.stops[cpu]) {
+		near(x.stops[cpu][i])
 	}
 	return int(max(n, 1))
 }
 
 // drain has stores wait that do in the story. None waits longer than its CPU's turn lasts.
 func (x *follower) drain(cpu, held int) int {
-	i := x.head(cpu, true)
-	if i < 0 || !x.spots(cpu).beyond(x.left[i].at) {
+	if len(x.waits[cpu]) == 0 {
 		return held
 	}
-	c := x.left[i]
+	c := x.waits[cpu][0]
+	if !x.spots(cpu).beyond(c.at) {
+		return held
+	}
 	if x.spots(c.to).reached(c.until) || x.spots(cpu).insns > c.at.insns+4*turnLength {
-		x.left = slices.Delete(x.left, i, i+1)
+		x.waits[cpu] = x.waits[cpu][1:]
 		if c.shown > 0 {
 			return min(c.shown, held)
 		}

@@ -10,7 +10,7 @@ import (
 
 // minimizer looks for the fewest choices that still show a violation, on machines that are booted for it. It is delta debugging
 // (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002), and then tries what lies next to the rest.
-// Its budget is in schedules, so that the result is the same on every host.
+// Its budget is in schedules, so that the result is the same on every host. A long one counts as several.
 type minimizer struct {
 	l        *lab
 	opt      *Options
@@ -90,7 +90,7 @@ func (m *minimizer) find(n uint64, end int, policy func() chooser) (*shown, uint
 		r.outcomes, r.err = m.l.run(tapes[j.first], j.first, 1)
 		return r
 	}) {
-		if m.left--; r.err != nil {
+		if m.spend(r); r.err != nil {
 			return nil, 0, r.err
 		}
 		if !m.shows(r) {
@@ -103,6 +103,17 @@ func (m *minimizer) find(n uint64, end int, policy func() chooser) (*shown, uint
 	}
 	return nil, 0, nil
 }
+
+// spend takes a schedule from the budget. One that hangs has the instructions of a hundred others, and it counts as ten.
+func (m *minimizer) spend(r result) {
+	m.left--
+	for i := range r.outcomes {
+		m.left -= int(r.outcomes[i].Steps / longSchedule)
+	}
+}
+
+// longSchedule is how many instructions a schedule has that counts twice; those of shipped scenarios that end have below 100,000.
+const longSchedule = 200_000
 
 // shows reports whether a schedule has shown the violation: one of its kind at its place.
 func (m *minimizer) shows(r result) bool {
@@ -126,9 +137,9 @@ func (m *minimizer) first(stories iter.Seq[story], end int) (found *shown, err e
 		}
 		return r
 	}) {
-		m.left--
+		m.spend(r)
 		if m.progress != nil {
-			m.progress(m.left, len(j.story))
+			m.progress(max(m.left, 0), len(j.story))
 		}
 		switch {
 		case r.err != nil:
@@ -290,8 +301,11 @@ type Told struct {
 	Lines       []string // a table with a column for each CPU, and what it breaks
 }
 
+// longestStory is how many choices a command can take: Linux has a limit of 131,072 characters for an argument.
+const longestStory = 5000
+
 // Tell looks for the fewest choices that show a violation of a search, by at most so many schedules, and tells it. It returns nil
-// where no schedule that is the first of its machine shows it. Progress is told of the schedules left and the choices.
+// where no schedule that is the first of its machine shows it, or none of few choices. Progress is told of the schedules left and the choices.
 func Tell(s *Scenario, v *Variant, opt Options, found *Outcome, budget int, progress func(left, choices int)) (*Told, error) {
 	l, err := newLab(s, v, opt.Mutant)
 	if err != nil {
@@ -299,7 +313,7 @@ func Tell(s *Scenario, v *Variant, opt Options, found *Outcome, budget int, prog
 	}
 	m := &minimizer{l: l, opt: &opt, want: found.Violation, left: budget, progress: progress}
 	best, err := m.minimize(found.N)
-	if best == nil || err != nil {
+	if best == nil || len(best.story) > longestStory || err != nil {
 		return nil, err
 	}
 	r := &recorder{l: l, lines: 1}
