@@ -112,7 +112,7 @@ func (m *minimizer) spend(r result) {
 	}
 }
 
-// longSchedule is how many instructions a schedule has that counts twice; those of shipped scenarios that end have below 100,000.
+// longSchedule is the number of instructions of a schedule that counts twice. In shipped scenarios a schedule that ends has below 100,000.
 const longSchedule = 200_000
 
 // shows reports whether a schedule has shown the violation: one of its kind at its place.
