@@ -42,13 +42,18 @@ func TestViolationIsMinimized(t *testing.T) {
 // TestHungSchedulesAreMinimized wants the few choices of a schedule that hangs within some 30 of them, though each executes all instructions of
 // its limit and a search chooses something every ten.
 func TestHungSchedulesAreMinimized(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a story of millions of instructions")
+	}
+	t.Parallel()
 	s := require.Must(Load("optimize"))(t)
 	v := require.Must(s.Variant("ppc64-stop_machine"))(t)
 	opt := Default()
 	opt.Schedules, opt.Mutant, opt.Enough = 100, "state-unordered", 1
 	found := require.Must(Search(s, v, opt))(t).Found[0]
 	told := require.Must(Tell(s, v, opt, &found, 300, nil))(t)
-	require.That(t, told != nil && strings.Count(told.Choices, ",") < 10 && told.Violation.Kind == Hung, "told %+v", told)
+	require.Need(t, told != nil, "nothing is told")
+	require.That(t, strings.Count(told.Choices, ",") < 10 && told.Violation.Kind == Hung, "told is %s of %.200s", told.Violation, told.Choices)
 	none := require.Must(Tell(s, v, opt, &found, 1, nil))(t)
 	require.That(t, none == nil, "one schedule is told as %v", none)
 }
