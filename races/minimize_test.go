@@ -43,7 +43,7 @@ func TestViolationIsMinimized(t *testing.T) {
 // its limit and a search chooses something every ten.
 func TestHungSchedulesAreMinimized(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a story of millions of instructions")
+		t.Skip("with -short: a story of millions of instructions")
 	}
 	t.Parallel()
 	s := require.Must(Load("optimize"))(t)
