@@ -3,6 +3,7 @@ package attaching
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,10 +14,12 @@ import (
 type Attachment struct {
 	Way     string // one of Ways
 	Program string // Empty, Count or Ringbuf; "" for ways without a program, and for programs of an object file
-	// Target is a function of the kernel; a tracepoint as GROUP/NAME; or a function of the guest's program.
-	Target string
-	Offset uint64 // of a probe in it
-	Hits   uint64 // how many there will be
+	// Target is a function of the kernel; a tracepoint as GROUP/NAME; or a function of a program of the guest as FILE:FUNCTION,
+	// without a file of the program in the machine.
+	Target  string
+	Offset  uint64 // of a probe in it
+	Hits    uint64 // how many there will be
+	samples Samples
 	// Object has the programs of an object file attached, each in the way that its section names, in place of Way, Program and Target.
 	Object *Object
 }
@@ -24,6 +27,9 @@ type Attachment struct {
 // Attached tells what came of an attachment.
 type Attached struct {
 	Programs []Program // none for a way without one
+	called   []Program // those that the others call
+	// Sampled reports whether some run in interrupts of the kernel's clock, or at other events of a processor.
+	Sampled bool
 	// Function is one of the kernel that is entered once a hit, where there is no program.
 	Function      string
 	Rings         []Ring
@@ -39,8 +45,8 @@ type Ring struct {
 
 // Code is where machine code of the programs begins and ends.
 func (a *Attached) Code() (all [][2]uint64) {
-	for i := range a.Programs {
-		all = append(all, a.Programs[i].Code...)
+	for _, p := range slices.Concat(a.Programs, a.called) {
+		all = append(all, p.Code...)
 	}
 	return all
 }
@@ -63,7 +69,10 @@ const (
 	BTFTracepoint  = "btf-tracepoint"
 	Uprobe         = "uprobe"
 	Uretprobe      = "uretprobe"
+	UprobeMulti    = "uprobe-multi"
+	UretprobeMulti = "uretprobe-multi"
 	USDT           = "usdt"
+	PerfEvent      = "perf-event" // of programs of object files alone
 	// Ways without a program of BPF.
 	FunctionTracer = "function-tracer"
 	FunctionGraph  = "function-graph"
@@ -76,7 +85,7 @@ const (
 type way struct {
 	name   string
 	needs  string // a function that kernels without this way lack; "" where all have it
-	config string // of the kernel, which gives it that function
+	lack   string // what is said of such a kernel
 	target target
 	attach func(*attacher) error
 	bare   string // for a way without a program: the function that is entered once a hit
@@ -84,21 +93,23 @@ type way struct {
 
 // Types of programs and kinds of attachment (enum bpf_prog_type, enum bpf_attach_type).
 const (
-	typeKprobe, typeTracepoint, typeRawTracepoint, typeTracing = 2, 5, 17, 26
+	typeKprobe, typeTracepoint, typePerfEvent, typeRawTracepoint, typeTracing = 2, 5, 7, 17, 26
 
 	attachRawTracepoint, attachFentry, attachFexit, attachModifyReturn = 23, 24, 25, 26
-	attachPerfEvent, attachKprobeMulti                                 = 41, 42
+	attachPerfEvent, attachKprobeMulti, attachUprobeMulti              = 41, 42, 48
 )
 
 // ways has every way in the order of tables.
 func ways() []way {
+	const noFprobe, noUserLinks = "was built without CONFIG_FPROBE", "has no links of several user probes, as kernels have from 6.6 on"
 	kprobe, multi := target{kind: typeKprobe}, target{kind: typeKprobe, attached: attachKprobeMulti}
+	userMulti := target{kind: typeKprobe, attached: attachUprobeMulti}
 	tracing := func(attached uint32) target { return target{kind: typeTracing, attached: attached} }
 	return []way{
 		{name: Kprobe, target: kprobe, attach: (*attacher).kprobe},
 		{name: Kretprobe, target: kprobe, attach: (*attacher).kprobe},
-		{name: KprobeMulti, needs: "register_fprobe_ips", config: "FPROBE", target: multi, attach: (*attacher).kprobeMulti},
-		{name: KretprobeMulti, needs: "register_fprobe_ips", config: "FPROBE", target: multi, attach: (*attacher).kprobeMulti},
+		{name: KprobeMulti, needs: "register_fprobe_ips", lack: noFprobe, target: multi, attach: (*attacher).kprobeMulti},
+		{name: KretprobeMulti, needs: "register_fprobe_ips", lack: noFprobe, target: multi, attach: (*attacher).kprobeMulti},
 		{name: Fentry, target: tracing(attachFentry), attach: (*attacher).tracing},
 		{name: Fexit, target: tracing(attachFexit), attach: (*attacher).tracing},
 		{name: FmodRet, target: tracing(attachModifyReturn), attach: (*attacher).tracing},
@@ -107,7 +118,10 @@ func ways() []way {
 		{name: BTFTracepoint, target: tracing(attachRawTracepoint), attach: (*attacher).tracing},
 		{name: Uprobe, target: kprobe, attach: (*attacher).uprobe},
 		{name: Uretprobe, target: kprobe, attach: (*attacher).uprobe},
+		{name: UprobeMulti, needs: "bpf_uprobe_multi_link_attach", lack: noUserLinks, target: userMulti, attach: (*attacher).uprobeMulti},
+		{name: UretprobeMulti, needs: "bpf_uprobe_multi_link_attach", lack: noUserLinks, target: userMulti, attach: (*attacher).uprobeMulti},
 		{name: USDT, target: kprobe, attach: (*attacher).uprobe},
+		{name: PerfEvent, target: target{kind: typePerfEvent}, attach: (*attacher).sample},
 		{name: FunctionTracer, attach: (*attacher).tracer, bare: "function_trace_call"},
 		{name: FunctionGraph, attach: (*attacher).tracer, bare: "trace_graph_entry"},
 		{name: PerfCount, attach: (*attacher).tracepoint, bare: "perf_syscall_enter"},
@@ -119,7 +133,9 @@ func ways() []way {
 // Ways are the names of all ways.
 func Ways() (out []string) {
 	for _, w := range ways() {
-		out = append(out, w.name)
+		if w.name != PerfEvent {
+			out = append(out, w.name)
+		}
 	}
 	return out
 }
@@ -146,7 +162,7 @@ func Lacks(name string, has func(function string) bool) string {
 	if err != nil || w.needs == "" || has(w.needs) {
 		return ""
 	}
-	return "CONFIG_" + w.config
+	return w.lack
 }
 
 // attacher attaches one thing.
@@ -184,9 +200,11 @@ func Attach(g Guest, a Attachment, types []byte) (*Attached, error) {
 			return nil, err
 		}
 	}
-	if err := at.load(l, own.program, out); err != nil {
+	loaded, err := at.load(l, own.program)
+	if err != nil {
 		return nil, err
 	}
+	out.Programs = []Program{loaded}
 	return out, at.way.attach(at)
 }
 
@@ -197,25 +215,27 @@ func (l *loader) attacher(a Attachment) (*attacher, error) {
 }
 
 // load loads the program that is attached.
-func (a *attacher) load(l *loader, p *ebpf.ProgramSpec, to *Attached) (err error) {
+func (a *attacher) load(l *loader, p *ebpf.ProgramSpec) (loaded Program, err error) {
 	t := a.way.target
 	if t.kind == typeTracing {
 		if t.typ, err = l.types.number(a.Way, a.Target); err != nil {
-			return err
+			return loaded, err
 		}
 	}
 	fd, loaded, err := l.load(p, t)
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.what, err)
+		return loaded, fmt.Errorf("%s: %w", a.what, err)
 	}
 	a.fd = uint64(fd)
-	to.Programs = append(to.Programs, loaded)
-	return nil
+	return loaded, nil
 }
 
 // perf opens a perf event for all tasks, on the first CPU, and links the program to it. Programs of probes are run on every CPU.
-func (a *attacher) perf(m *Memory, attr fields) error {
-	const size, cpu = 112, 0
+func (a *attacher) perf(m *Memory, attr fields) error { return a.perfOn(0, m, attr) }
+
+// perfOn is perf on another CPU.
+func (a *attacher) perfOn(cpu uint64, m *Memory, attr fields) error {
+	const size = 112
 	attr.u32(4, size)
 	fd, err := call(a, a.what, callPerfEventOpen, m, m.put(attr), ^uint64(0), cpu, ^uint64(0), 0)
 	if err != nil || a.way.bare != "" {
@@ -279,31 +299,6 @@ func (a *attacher) probe(kind uint32, returns bool) fields {
 		attr.u64(8, 1)
 	}
 	return attr
-}
-
-// uprobe attaches to a function of the guest's program, or to its return. One of USDT has a word that counts who listens
-// (format/ref_ctr_offset).
-func (a *attacher) uprobe() error {
-	kind, err := a.source("uprobe")
-	if err != nil {
-		return err
-	}
-	at, err := a.Place(a.Target)
-	if err != nil {
-		return err
-	}
-	m := a.Memory()
-	attr := a.probe(kind, a.Way == Uretprobe)
-	if a.Way == USDT {
-		listeners, err := a.Place("listeners")
-		if err != nil {
-			return err
-		}
-		attr.u64(8, listeners<<32)
-	}
-	attr.u64(56, m.text("/init"))
-	attr.u64(64, at+a.Offset)
-	return a.perf(m, attr)
 }
 
 // kprobeMulti attaches by one call to as many functions as it is told, here to one.

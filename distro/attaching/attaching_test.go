@@ -1,11 +1,14 @@
 package attaching_test
 
 import (
+	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
 
+	"kprobesim/distro"
 	"kprobesim/distro/attaching"
 	"kprobesim/internal/require"
 )
@@ -82,8 +85,29 @@ func (f *fake) ReadFile(path string) (string, error) {
 
 func (f *fake) WriteFile(path, text string) error { return nil }
 
-func (f *fake) Place(symbol string) (uint64, error) {
-	return map[string]uint64{"user_function": 0x110, "static_probe": 0x24e, "listeners": 0x1000}[symbol], nil
+func (f *fake) File(name string) (string, []byte, error) {
+	if name == "/init" {
+		own, err := distro.Attach(64)
+		return name, own.Data, err
+	}
+	text, err := f.ReadFile(name)
+	return name, []byte(text), err
+}
+
+// inInit is where a symbol lies in the file of the program in the machine.
+func inInit(t *testing.T, name string) uint64 {
+	t.Helper()
+	own := require.Must(distro.Attach(64))(t)
+	f := require.Must(elf.NewFile(bytes.NewReader(own.Data)))(t)
+	for _, s := range require.Must(f.Symbols())(t) {
+		for _, p := range f.Progs {
+			if s.Name == name && p.Type == elf.PT_LOAD && s.Value >= p.Vaddr && s.Value < p.Vaddr+p.Filesz {
+				return s.Value - p.Vaddr + p.Off
+			}
+		}
+	}
+	t.Fatalf("the program has no symbol %s", name)
+	return 0
 }
 
 // with is a kernel with the files that ways read.
@@ -134,6 +158,7 @@ func TestRefusals(t *testing.T) {
 
 // TestAttributes holds the fields of perf events, which nothing but a kernel reads.
 func TestAttributes(t *testing.T) {
+	function, static, listeners := inInit(t, "user_function"), inInit(t, "static_probe"), inInit(t, "listeners")
 	for _, c := range []struct {
 		a                     attaching.Attachment
 		kind                  uint32
@@ -142,9 +167,9 @@ func TestAttributes(t *testing.T) {
 	}{
 		{attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Empty, Target: "f", Offset: 11}, 6, 0, 1, 11, "f"},
 		{attaching.Attachment{Way: attaching.Kretprobe, Program: attaching.Empty, Target: "g"}, 6, 1, 1, 0, "g"},
-		{attaching.Attachment{Way: attaching.Uprobe, Program: attaching.Empty, Target: "user_function", Offset: 1}, 7, 0, 1, 0x111, "/init"},
-		{attaching.Attachment{Way: attaching.Uretprobe, Program: attaching.Empty, Target: "user_function"}, 7, 1, 1, 0x110, "/init"},
-		{attaching.Attachment{Way: attaching.USDT, Program: attaching.Empty, Target: "static_probe"}, 7, 0x1000 << 32, 1, 0x24e, "/init"},
+		{attaching.Attachment{Way: attaching.Uprobe, Program: attaching.Empty, Target: "user_function", Offset: 1}, 7, 0, 1, function + 1, "/init"},
+		{attaching.Attachment{Way: attaching.Uretprobe, Program: attaching.Empty, Target: "/init:user_function"}, 7, 1, 1, function, "/init"},
+		{attaching.Attachment{Way: attaching.USDT, Program: attaching.Empty, Target: "static_probe"}, 7, listeners << 32, 1, static, "/init"},
 		{attaching.Attachment{Way: attaching.Tracepoint, Program: attaching.Empty, Target: "task/task_rename"}, 2, 123, 0, 0, ""},
 	} {
 		f := with(fake{})
@@ -205,8 +230,11 @@ func TestLacks(t *testing.T) {
 	none := func(string) bool { return false }
 	for _, w := range attaching.Ways() {
 		want := ""
-		if w == attaching.KprobeMulti || w == attaching.KretprobeMulti {
-			want = "CONFIG_FPROBE"
+		switch w {
+		case attaching.KprobeMulti, attaching.KretprobeMulti:
+			want = "was built without CONFIG_FPROBE"
+		case attaching.UprobeMulti, attaching.UretprobeMulti:
+			want = "has no links of several user probes, as kernels have from 6.6 on"
 		}
 		require.Equal(t, attaching.Lacks(w, none), want, "%s lacks", w)
 	}

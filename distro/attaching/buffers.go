@@ -11,7 +11,7 @@ import (
 // buffers makes a perf event array, with a buffer for each processor. Nobody reads them: they are mapped so that they cannot be
 // written, and the kernel then overwrites what is old.
 func (l *loader) buffers(name string, s *ebpf.MapSpec) error {
-	n, err := l.processors()
+	n, err := processors(l)
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func (l *loader) buffer(name string, cpu uint32) (uint32, error) {
 }
 
 // processors is how many there are, or may come to be.
-func (l *loader) processors() (int, error) {
-	text, err := l.ReadFile("/sys/devices/system/cpu/possible")
+func processors(g Guest) (int, error) {
+	text, err := g.ReadFile("/sys/devices/system/cpu/possible")
 	if err != nil {
 		return 0, err
 	}

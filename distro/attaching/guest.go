@@ -14,8 +14,9 @@ type Guest interface {
 	// ReadFile reads a file of the guest, and WriteFile adds a text to one.
 	ReadFile(path string) (string, error)
 	WriteFile(path, text string) error
-	// Place finds a place in the program's own file by the name of a function or variable.
-	Place(symbol string) (offset uint64, err error)
+	// File is a program or library of the guest by its path, or by a name without a slash where it lies in a usual folder. It returns
+	// the path as well.
+	File(name string) (path string, content []byte, err error)
 }
 
 // Memory goes with a system call, which reads and writes it. Behind the call it holds what the kernel has left there.

@@ -47,8 +47,9 @@ type target struct {
 // loader loads programs, and makes the maps that they share.
 type loader struct {
 	Guest
-	types *kernelTypes
-	maps  map[string]descriptor
+	types    *kernelTypes
+	maps     map[string]descriptor
+	programs map[string]descriptor
 }
 
 // descriptor is a file of the guest's program, as the assembler wants it.
@@ -57,12 +58,17 @@ type descriptor int
 // FD implements asm.FDer.
 func (d descriptor) FD() int { return int(d) }
 
-// make makes maps, in the order of their names.
+// make makes maps, in the order of their names, and maps that hold others behind these.
 func (l *loader) make(specs map[string]*ebpf.MapSpec) error {
-	l.maps = map[string]descriptor{}
-	for _, name := range slices.Sorted(maps.Keys(specs)) {
-		if err := l.create(name, specs[name]); err != nil {
-			return err
+	l.maps, l.programs = map[string]descriptor{}, map[string]descriptor{}
+	for _, holds := range []bool{false, true} {
+		for _, name := range slices.Sorted(maps.Keys(specs)) {
+			if (specs[name].InnerMap != nil) != holds {
+				continue
+			}
+			if err := l.create(name, specs[name]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -81,12 +87,22 @@ func (l *loader) create(name string, s *ebpf.MapSpec) error {
 	attr.u32(12, s.MaxEntries)
 	attr.u32(16, s.Flags)
 	attr.u64(64, s.MapExtra)
+	if s.InnerMap != nil { // the kernel wants one to know what all will be like
+		inner := name + " (inner)"
+		if err := l.create(inner, s.InnerMap); err != nil {
+			return err
+		}
+		attr.u32(20, uint32(l.maps[inner]))
+	}
 	n, err := bpf(l, "create the map "+name, mapCreate, l.Memory(), attr)
 	if err != nil {
 		return err
 	}
 	l.maps[name] = descriptor(n)
 	for _, c := range s.Contents {
+		if s.Type == ebpf.ProgramArray {
+			break // no program is loaded yet
+		}
 		if err := l.put(name, uint32(n), c); err != nil {
 			return err
 		}
@@ -100,10 +116,17 @@ func (l *loader) create(name string, s *ebpf.MapSpec) error {
 	return err
 }
 
-// put writes an element of a section of data.
+// put writes an element: a section of data, or a map or a program by its name.
 func (l *loader) put(name string, fd uint32, c ebpf.MapKV) error {
 	value, ok := c.Value.([]byte)
 	key, ok2 := c.Key.(uint32)
+	if held, named := c.Value.(string); named {
+		of := l.maps
+		if _, ok = of[held]; !ok {
+			of = l.programs
+		}
+		value, ok = binary.LittleEndian.AppendUint32(nil, uint32(of[held])), true
+	}
 	if !ok || !ok2 {
 		return fmt.Errorf("the map %s has elements of its own, which are not known here", name)
 	}

@@ -25,6 +25,7 @@ type Choice struct {
 	Programs  []string // that are attached; nil for all but those whose section begins with a question mark
 	Target    string   // to which all of them go, in place of what their sections name; "" for that
 	Variables []string // values of global variables as "NAME=NUMBER", in place of the object's
+	Samples   Samples  // at which programs of the section perf_event run
 }
 
 // section is where a program of an object goes, as the head of its section says (Documentation/bpf/libbpf/program_types.rst).
@@ -38,10 +39,13 @@ func sections() map[string]section {
 	return map[string]section{
 		"kprobe": {way: Kprobe}, "kretprobe": {way: Kretprobe}, "ksyscall": {Kprobe, call}, "kretsyscall": {Kretprobe, call},
 		"kprobe.multi": {way: KprobeMulti}, "kretprobe.multi": {way: KretprobeMulti},
+		"uprobe": {way: Uprobe}, "uretprobe": {way: Uretprobe}, "uprobe.s": {way: Uprobe}, "uretprobe.s": {way: Uretprobe},
+		"uprobe.multi": {way: UprobeMulti}, "uretprobe.multi": {way: UretprobeMulti},
+		"uprobe.multi.s": {way: UprobeMulti}, "uretprobe.multi.s": {way: UretprobeMulti},
 		"fentry": {way: Fentry}, "fexit": {way: Fexit}, "fmod_ret": {way: FmodRet},
 		"fentry.s": {way: Fentry}, "fexit.s": {way: Fexit}, "fmod_ret.s": {way: FmodRet},
 		"tp": {way: Tracepoint}, "tracepoint": {way: Tracepoint}, "tp_btf": {way: BTFTracepoint},
-		"raw_tp": {way: RawTracepoint}, "raw_tracepoint": {way: RawTracepoint},
+		"raw_tp": {way: RawTracepoint}, "raw_tracepoint": {way: RawTracepoint}, "perf_event": {way: PerfEvent},
 	}
 }
 
@@ -57,14 +61,17 @@ func ReadObject(file []byte, choice Choice) (*Object, error) {
 type content struct {
 	parts   []part
 	maps    map[string]*ebpf.MapSpec
+	called  []string // programs of arrays of programs
+	sampled bool
 	options []option
 	externs externs
 }
 
-// part is a program and where it goes.
+// part is a program and where it goes. One that others call alone goes nowhere.
 type part struct {
 	Attachment
-	spec *ebpf.ProgramSpec
+	spec   *ebpf.ProgramSpec
+	called bool
 }
 
 // read reads the file. What it returns is the caller's, who changes it.
@@ -86,8 +93,17 @@ func (o *Object) read() (*content, error) {
 	names, err := o.named(spec)
 	for _, name := range names {
 		if err == nil {
-			err = c.add(spec, spec.Programs[name], o.choice.Target)
+			err = c.add(spec, spec.Programs[name], o.choice, false)
 		}
+	}
+	for i := 0; i < len(c.called) && err == nil; i++ { // calls of those that are called come behind
+		name := c.called[i]
+		if !slices.ContainsFunc(c.parts, func(p part) bool { return p.spec.Name == name }) {
+			err = c.add(spec, spec.Programs[name], o.choice, true)
+		}
+	}
+	if err == nil && o.choice.Samples.Event != "" && !c.sampled {
+		return nil, fmt.Errorf("event %s: no program that is taken has the section perf_event", o.choice.Samples.Event)
 	}
 	return c, err
 }
@@ -128,7 +144,7 @@ func (o *Object) named(spec *ebpf.CollectionSpec) (names []string, err error) {
 		}
 	}
 	for _, name := range all {
-		optional := strings.HasPrefix(spec.Programs[name].SectionName, "?")
+		optional := strings.HasPrefix(spec.Programs[name].SectionName, "?") || onlyCalled(spec, spec.Programs[name])
 		if slices.Contains(o.choice.Programs, name) || len(o.choice.Programs) == 0 && !optional {
 			names = append(names, name)
 		}
@@ -139,26 +155,70 @@ func (o *Object) named(spec *ebpf.CollectionSpec) (names []string, err error) {
 	return names, nil
 }
 
+// onlyCalled reports whether a program stands in an array of programs, and its section names no place.
+func onlyCalled(spec *ebpf.CollectionSpec, p *ebpf.ProgramSpec) bool {
+	for _, m := range spec.Maps {
+		for _, c := range m.Contents {
+			if m.Type == ebpf.ProgramArray && c.Value == p.Name && !strings.Contains(p.SectionName, "/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // add takes a program, with the maps that it names.
-func (c *content) add(spec *ebpf.CollectionSpec, p *ebpf.ProgramSpec, target string) error {
-	a, err := place(p.SectionName, target)
+func (c *content) add(spec *ebpf.CollectionSpec, p *ebpf.ProgramSpec, choice Choice, called bool) error {
+	a, err := place(p.SectionName, choice.Target, called)
 	if err != nil {
 		return fmt.Errorf("program %s: %w", p.Name, err)
 	}
-	c.parts = append(c.parts, part{a, p})
+	if a.Way == PerfEvent {
+		a.samples, c.sampled = choice.Samples, true
+		if a.samples.Event == "" {
+			a.samples = Samples{Clock, 1_000_000_000 / Frequency}
+		}
+		a.Target = a.samples.Event
+	}
+	c.parts = append(c.parts, part{a, p, called})
 	c.options = append(c.options, c.externs.options(p.Instructions)...)
 	for i := range p.Instructions {
 		in := &p.Instructions[i]
 		name := in.Reference()
 		if m := spec.Maps[name]; m != nil && in.IsLoadFromMap() {
-			if err := known(m); err != nil {
-				return fmt.Errorf("program %s: map %s: %w", p.Name, name, err)
-			}
-			c.maps[name] = m
-			continue
+			err = c.take(spec, name)
+		} else {
+			err = extern(in, name)
 		}
-		if err := extern(in, name); err != nil {
+		if err != nil {
 			return fmt.Errorf("program %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// take takes a map, with the maps and programs that it holds.
+func (c *content) take(spec *ebpf.CollectionSpec, name string) error {
+	m := spec.Maps[name]
+	if c.maps[name] != nil {
+		return nil
+	}
+	if err := known(m); err != nil {
+		return fmt.Errorf("map %s: %w", name, err)
+	}
+	c.maps[name] = m
+	for _, held := range m.Contents {
+		one, ok := held.Value.(string)
+		switch {
+		case !ok:
+		case m.Type == ebpf.ProgramArray:
+			c.called = append(c.called, one)
+		case spec.Maps[one] == nil:
+			return fmt.Errorf("map %s: it holds %s, which is no map", name, one)
+		default:
+			if err := c.take(spec, one); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -181,6 +241,19 @@ func known(m *ebpf.MapSpec) error {
 		return errors.New("it declares no max_entries")
 	}
 	switch m.Type {
+	case ebpf.ProgramArray:
+		if len(m.Contents) == 0 {
+			return errors.New("it has no programs: those that a tool puts there are not known")
+		}
+		return nil
+	case ebpf.ArrayOfMaps, ebpf.HashOfMaps:
+		switch {
+		case m.InnerMap == nil:
+			return errors.New("it does not declare what maps it holds")
+		case len(m.Contents) > 0 && m.KeySize != 4:
+			return errors.New("it has elements, and keys of other than four bytes")
+		}
+		return known(m.InnerMap)
 	case ebpf.Array, ebpf.Hash, ebpf.PerCPUArray, ebpf.PerCPUHash, ebpf.LRUHash, ebpf.LRUCPUHash, ebpf.LPMTrie, ebpf.StackTrace,
 		ebpf.Queue, ebpf.Stack, ebpf.RingBuf, ebpf.PerfEventArray, ebpf.CGroupArray:
 		return nil
@@ -188,8 +261,9 @@ func known(m *ebpf.MapSpec) error {
 	return fmt.Errorf("maps of the type %s are not made here", m.Type)
 }
 
-// place reads the name of a section: a way, and a function, with an offset, or a tracepoint. A given one goes before it.
-func place(name, given string) (a Attachment, err error) {
+// place reads the name of a section: a way, and a function, with an offset, or a tracepoint. A given one goes before it. A program
+// that is called alone needs none.
+func place(name, given string, called bool) (a Attachment, err error) {
 	how, target, _ := strings.Cut(strings.TrimPrefix(name, "?"), "/")
 	if given != "" {
 		target = given
@@ -198,20 +272,43 @@ func place(name, given string) (a Attachment, err error) {
 	switch {
 	case !known:
 		return a, fmt.Errorf("section %q: programs are attached by %s", name, strings.Join(slices.Sorted(maps.Keys(sections())), ", "))
+	case target == "" && called, s.way == PerfEvent:
+		return Attachment{Way: s.way}, nil
 	case target == "":
 		return a, fmt.Errorf("section %q: write what it is attached to, as in %s/NAME, or name a target beside the file", name, how)
 	case strings.ContainsAny(target, "*?"):
 		return a, fmt.Errorf("section %q: write one function, no pattern", name)
 	}
 	a.Way = s.way
-	target, offset, ok := strings.Cut(target, "+")
+	file, function, ok := "", target, false
+	if User(a.Way) {
+		if file, function, ok = strings.Cut(target, ":"); !ok || file == "" || function == "" {
+			return a, fmt.Errorf("section %q: write a file and a function of it, as in %s//usr/bin/NAME:FUNCTION", name, how)
+		}
+		file += ":"
+	}
+	function, offset, ok := strings.Cut(function, "+")
 	if ok {
-		if a.Offset, err = strconv.ParseUint(offset, 0, 32); err != nil || a.Way != Kprobe {
-			return a, fmt.Errorf("section %q: an offset is a number, and of a kprobe", name)
+		if a.Offset, err = strconv.ParseUint(offset, 0, 32); err != nil || !slices.Contains([]string{Kprobe, Uprobe, UprobeMulti}, a.Way) {
+			return a, fmt.Errorf("section %q: an offset is a number, and of a kprobe or uprobe", name)
 		}
 	}
-	a.Target = s.prefix + target
+	a.Target = file + s.prefix + function
 	return a, nil
+}
+
+// Lacks says which program of an object a kernel has no way for, by the functions that the kernel has; nil where it has all.
+func (o *Object) Lacks(has func(function string) bool) error {
+	c, err := o.read()
+	if err != nil {
+		return err
+	}
+	for _, p := range c.parts {
+		if lack := Lacks(p.Way, has); lack != "" {
+			return fmt.Errorf("program %s: section %q: the kernel %s", p.spec.Name, p.spec.SectionName, lack)
+		}
+	}
+	return nil
 }
 
 // rings has the positions of ring buffers mapped into the guest's program.
@@ -240,25 +337,55 @@ func (l *loader) object(o *Object) (*Attached, error) {
 	if err := l.make(c.maps); err != nil {
 		return nil, err
 	}
-	out := &Attached{}
+	out := &Attached{Sampled: c.sampled}
 	if out.Rings, err = l.rings(c.maps); err != nil {
 		return nil, err
 	}
-	var all []*attacher
-	for _, p := range c.parts {
-		at, err := l.attacher(p.Attachment)
-		if err == nil {
-			err = at.load(l, p.spec, out)
-		}
-		if err != nil {
+	all := make([]*attacher, len(c.parts))
+	for i, p := range c.parts {
+		if all[i], err = l.part(p, out); err != nil {
 			return nil, fmt.Errorf("program %s: %w", p.spec.Name, err)
 		}
-		all = append(all, at)
 	}
-	for i, at := range all {
-		if err := at.way.attach(at); err != nil {
-			return nil, fmt.Errorf("program %s: %w", out.Programs[i].Name, err)
+	if err := l.calls(c.maps); err != nil {
+		return nil, err
+	}
+	for i, p := range c.parts {
+		if p.called {
+			continue
+		}
+		if err := all[i].way.attach(all[i]); err != nil {
+			return nil, fmt.Errorf("program %s: %w", p.spec.Name, err)
 		}
 	}
 	return out, nil
+}
+
+// part loads a program of an object.
+func (l *loader) part(p part, out *Attached) (*attacher, error) {
+	at, err := l.attacher(p.Attachment)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := at.load(l, p.spec)
+	l.programs[p.spec.Name] = descriptor(at.fd)
+	if p.called {
+		out.called = append(out.called, loaded)
+	} else {
+		out.Programs = append(out.Programs, loaded)
+	}
+	return at, err
+}
+
+// calls fills arrays of programs, which are loaded now.
+func (l *loader) calls(specs map[string]*ebpf.MapSpec) error {
+	for _, name := range slices.Sorted(maps.Keys(specs)) {
+		m := specs[name]
+		for i := 0; i < len(m.Contents) && m.Type == ebpf.ProgramArray; i++ {
+			if err := l.put(name, uint32(l.maps[name]), m.Contents[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -41,7 +41,7 @@ func kernelTypes(t *testing.T, structure, field string) []byte {
 // TestReadObject names what is no object, and what of one cannot be had here, before anything runs.
 func TestReadObject(t *testing.T) {
 	program := require.Must(distro.Init(64))(t).Data
-	refused := object(t, "refused.bpf.o")
+	refused, ways := object(t, "refused.bpf.o"), object(t, "ways.bpf.o")
 	for _, c := range []struct {
 		want    string
 		file    []byte
@@ -54,8 +54,11 @@ func TestReadObject(t *testing.T) {
 		{`program packet: section "xdp": programs are attached by fentry, `, refused, "packet"},
 		{`program nowhere: section "kprobe": write what it is attached to`, refused, "nowhere"},
 		{`program pattern: section "kprobe.multi/vfs_*": write one function, no pattern`, refused, "pattern"},
-		{`program inside: section "kretprobe/vfs_write+0x10": an offset is a number, and of a kprobe`, refused, "inside"},
-		{"program tails: map programs: maps of the type ProgramArray are not made here", refused, "tails"},
+		{`program inside: section "kretprobe/vfs_write+0x10": an offset is a number, and of a kprobe or uprobe`, refused, "inside"},
+		{"program tails: map programs: it has no programs: those that a tool puts there are not known", refused, "tails"},
+		{`program fileless: section "uretprobe/user_function": write a file and a function of it, as in uretprobe//usr/bin/NAME:FUNCTION`, ways, "fileless"},
+		{`program between: section "uretprobe//init:user_function+1": an offset is a number, and of a kprobe or uprobe`, ways, "between"},
+		{`program anywhere: section "uprobe": write what it is attached to, as in uprobe/NAME`, ways, "anywhere"},
 		{"program unsized: map endless: it declares no max_entries", refused, "unsized"},
 		{"program symbol: it names jiffies, a symbol of the kernel (__ksym)", refused, "symbol"},
 		{"program foreign: it calls kernel_function, a function of the kernel that is none of its helpers", refused, "foreign"},
@@ -141,6 +144,80 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// TestUserPlaces finds functions of programs, and names what has none.
+func TestUserPlaces(t *testing.T) {
+	file := object(t, "ways.bpf.o")
+	for program, c := range map[string]struct {
+		place uint64 // from the function on
+		want  string
+	}{
+		"entered": {0, ""}, "inside": {4, ""}, "returned": {0, ""},
+		"lacking": {0, "program lacking: attach uprobe to /init:no_such_function: /init has no function no_such_function"},
+		"lost":    {0, "program lost: attach uprobe to no_such_file:main: the kernel refused to read no_such_file"},
+		"prints":  {0, "attach uprobe to libc.so.6:puts: libc.so.6 is no program or library of x86-64"},
+	} {
+		o := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{program}}))(t)
+		f := with(fake{})
+		f.files["libc.so.6"] = "text"
+		_, err := attaching.Attach(f, attaching.Attachment{Object: o}, nil)
+		if c.want != "" {
+			require.Error(t, err, c.want, "%s", program)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, binary.LittleEndian.Uint64(f.probe[64:]), inInit(t, "user_function")+c.place, "%s goes to", program)
+	}
+	o := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{"several"}}))(t)
+	require.NoError(t, o.Lacks(func(string) bool { return true }))
+	require.Error(t, o.Lacks(func(string) bool { return false }),
+		`program several: section "uprobe.multi//init:user_function": the kernel has no links of several user probes`, "an old kernel")
+	require.NoError(t, require.Err(attaching.Attach(with(fake{}), attaching.Attachment{Object: o}, nil)))
+}
+
+// TestHeld makes maps that hold others, and fills arrays of programs when these are loaded.
+func TestHeld(t *testing.T) {
+	file := object(t, "ways.bpf.o")
+	for program, want := range map[string]struct{ made, put, loads, attached int }{
+		"array": {4, 1, 1, 1}, // arrays with what is like its inner ones, one, and ring
+		"hash":  {4, 1, 1, 1},
+		"first": {2, 1, 2, 1}, // next and ring
+	} {
+		o := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{program}}))(t)
+		f := with(fake{})
+		a := require.Must(attaching.Attach(f, attaching.Attachment{Object: o}, nil))(t)
+		made := map[uint64]int{}
+		for _, call := range f.made {
+			made[call]++
+		}
+		require.That(t, made[mapCreate|1<<32] == want.made && made[mapUpdateElem|1<<32] == want.put && f.loads == want.loads &&
+			len(a.Programs) == want.attached && len(a.Code()) == want.loads, "%s: %v", program, made)
+	}
+}
+
+// TestSamples opens an event for each processor.
+func TestSamples(t *testing.T) {
+	file := object(t, "ways.bpf.o")
+	for want, s := range map[[2]uint64]attaching.Samples{
+		{0, 10_101_010}: {}, {0, 1000}: {Event: attaching.Clock, Period: 1000}, {3, 5}: {Event: "context-switches", Period: 5},
+	} {
+		o := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{"samples"}, Samples: s}))(t)
+		f := with(fake{})
+		f.files["/sys/devices/system/cpu/possible"] = "0-2\n"
+		a := require.Must(attaching.Attach(f, attaching.Attachment{Object: o}, nil))(t)
+		opened := 0
+		for _, call := range f.made {
+			if call == perfEventOpen {
+				opened++
+			}
+		}
+		le := binary.LittleEndian
+		require.That(t, a.Sampled && opened == 3 && le.Uint32(f.probe) == 1 && le.Uint64(f.probe[8:]) == want[0] && le.Uint64(f.probe[16:]) == want[1],
+			"%+v: %d events of %x", s, opened, f.probe[:24])
+	}
+	require.Error(t, require.Err(attaching.ReadObject(file, attaching.Choice{Programs: []string{"entered"}, Samples: attaching.Samples{Event: attaching.Clock}})),
+		"event cpu-clock: no program that is taken has the section perf_event", "no samples")
+}
+
 // TestTarget sends programs elsewhere than their sections say.
 func TestTarget(t *testing.T) {
 	file := object(t, "refused.bpf.o")
@@ -160,7 +237,7 @@ func TestObjectIsBuilt(t *testing.T) {
 	hosttools.Need(t, "clang", "clang", "whether object files of BPF are those of their sources")
 	hosttools.Need(t, "llvm-strip", "llvm", "whether object files of BPF are those of their sources")
 	script := require.Must(filepath.Abs("../bpf/build.sh"))(t)
-	for _, name := range []string{"../bpf/writes.bpf", "testdata/refused.bpf"} {
+	for _, name := range []string{"../bpf/writes.bpf", "testdata/refused.bpf", "testdata/ways.bpf"} {
 		out := filepath.Join(t.TempDir(), "object")
 		hosttools.Run(t, filepath.Dir(name), "sh", script, filepath.Base(name)+".c", out)
 		if got, want := require.Must(os.ReadFile(out))(t), require.Must(os.ReadFile(name+".o"))(t); !bytes.Equal(got, want) {

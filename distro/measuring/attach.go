@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"kprobesim/distro/attaching"
+	"kprobesim/distro/rootfs"
 )
 
 // guest is the program of a session as package attaching sees it.
@@ -68,10 +69,16 @@ func (g guest) measured(attaches bool, c command) ([][]byte, error) {
 	return said, err
 }
 
-// Place implements attaching.Guest.
-func (g guest) Place(symbol string) (uint64, error) {
-	at, err := g.program.resolve(symbol)
-	return at - g.program.text, err
+// File implements attaching.Guest.
+func (g guest) File(name string) (string, []byte, error) {
+	root := rootfs.Tree{}
+	if len(g.root) > 0 {
+		if err := root.Archive(g.root); err != nil {
+			return "", nil, err
+		}
+	}
+	root.Put(g.program.file)
+	return root.Program(name)
 }
 
 // attach attaches what an order says; nil for nothing.

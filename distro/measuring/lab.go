@@ -14,6 +14,7 @@ import (
 type Lab struct {
 	config  distro.Config
 	program *program
+	root    []byte      // an archive of the files around the program; nil for none
 	cpu     int         // on which the program waits
 	booted  clock.Ticks // when it came to wait
 }
@@ -50,9 +51,10 @@ func boot(c distro.Config, f distro.File, files ...distro.File) (*Lab, error) {
 	if c.RAM == 0 {
 		c.RAM = labRAM
 	}
+	l := &Lab{program: p, root: c.Initrd}
 	c.Initrd = append(distro.Initrd(append([]distro.File{p.file}, files...)), c.Initrd...)
 	c.From, c.Untimed = nil, true
-	l := &Lab{config: c, program: p}
+	l.config = c
 	s, err := l.start()
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 type session struct {
 	m       *sim.Machine
 	program *program
+	root    []byte        // an archive of the files around the program; nil for none
 	reached string        // the marker at which the machine stands
 	cpu     int           // and the CPU that has come to it
 	watcher cpus.Observer // of the region; nil for none
@@ -31,7 +32,7 @@ func (l *Lab) start() (*session, error) {
 		return nil, err
 	}
 	m.LookFrom(l.cpu)
-	s := &session{m: m, program: l.program}
+	s := &session{m: m, program: l.program, root: l.root}
 	s.observe(nil)
 	return s, nil
 }

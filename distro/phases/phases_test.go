@@ -86,6 +86,19 @@ func TestHit(t *testing.T) {
 	}
 }
 
+// TestAnywhere takes every page of user mode but the last for programs.
+func TestAnywhere(t *testing.T) {
+	im, _ := made(t)
+	s := phases.New(im)
+	s.Anywhere()
+	for pc, want := range map[uint64]image.Phase{
+		0x400104: image.PhaseUser, 0x7f1234567000: image.PhaseUser, 0x7fffffffdff0: image.PhaseUser, 0x7fffffffe080: image.PhaseStep,
+	} {
+		require.Equal(t, s.Phase(&cpus.Step{PC: pc, User: true}), want, "%#x is of phase", pc)
+	}
+	require.Equal(t, s.Phase(&cpus.Step{PC: 0x7fffffffe000, User: true, Code: []byte{breakpoint}}), image.PhaseRethook, "where functions return to")
+}
+
 // TestProgram follows a hit of an attached program: its code is the handler wherever it lies, and a trampoline is the entry before
 // it and the return behind it, until user mode.
 func TestProgram(t *testing.T) {

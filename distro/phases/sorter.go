@@ -71,7 +71,7 @@ func New(im *image.Image) *Sorter {
 // the functions that it calls and that have no phase of their own. What a trampoline executes behind it is the return.
 func (s *Sorter) Programs(code [][2]uint64) { s.programs = code }
 
-// Anywhere says that all code of user mode is programs': they lie wherever they like, and no probe of user mode is there.
+// Anywhere says that programs lie wherever they like, below the last page of user mode, where kernels keep slots of user probes.
 func (s *Sorter) Anywhere() { s.anywhere = true }
 
 // Phase is the phase of an instruction that is executed next.
@@ -152,12 +152,14 @@ func (s *Sorter) outside() image.Phase {
 // user tells what the kernel has put at the other end of the address space from the program: slots of user probes, and the
 // breakpoint to which a function returns whose return is probed.
 func (s *Sorter) user(st *cpus.Step) image.Phase {
-	const near = 64 << 20
+	const near, last = 64 << 20, 0x7fffffffe // the page below the one that no program has
 	if s.program == 0 {
 		s.program = st.PC
 	}
 	switch {
-	case s.anywhere || st.PC-s.program < near || s.program-st.PC < near:
+	case s.anywhere && st.PC>>pageBits != last:
+		return image.PhaseUser
+	case !s.anywhere && (st.PC-s.program < near || s.program-st.PC < near):
 		return image.PhaseUser
 	case len(st.Code) > 0 && st.Code[0] == breakpoint:
 		return image.PhaseRethook

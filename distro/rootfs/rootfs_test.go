@@ -46,6 +46,10 @@ func TestTree(t *testing.T) {
 	require.Error(t, all.Executable("/bin/none"), "the root has no file /bin/none", "tree")
 	require.Error(t, all.Executable("/etc/other"), "is not a file that can be executed", "tree")
 	require.Error(t, require.Err(all.Only([]string{"none"})), "the root has no file none", "tree")
+	for name, want := range map[string]string{"/bin/sh": "/usr/bin/dash", "bin/../bin/dash": "/usr/bin/dash", "dash": "/usr/bin/dash", "etc": "", "none": "", "other": ""} {
+		at, data, err := all.Program(name)
+		require.That(t, at == want && (err == nil) == (want != "") && (err != nil || string(data) == "dash"), "%s is %q, %q, %v", name, at, data, err)
+	}
 	all.Put(distro.File{Name: "round", Mode: rootfs.Link | 0o777, Data: []byte("round")})
 	if f, ok := all.Find("round"); ok {
 		t.Errorf("a link to itself is %v", f)

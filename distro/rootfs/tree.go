@@ -192,6 +192,25 @@ func (t Tree) takeNeeded(out Tree, f distro.File) error {
 	return nil
 }
 
+// Program finds a program or a library by its path, or by its name in the usual folders. It returns the path with all links followed,
+// and what the file has.
+func (t Tree) Program(name string) (string, []byte, error) {
+	places := []string{name}
+	if !strings.Contains(name, "/") {
+		places = nil
+		for _, dir := range append(libraries(), "usr/bin", "bin", "usr/sbin", "sbin") {
+			places = append(places, path.Join(dir, name))
+		}
+	}
+	for _, place := range places {
+		var way []string
+		if f, at, ok := t.find(place, &way); ok && f.Mode&typeMask == Regular {
+			return "/" + at, f.Data, nil
+		}
+	}
+	return "", nil, fmt.Errorf("the root has no file %s", name)
+}
+
 func (t Tree) takeLibrary(out Tree, name string) error {
 	for _, dir := range libraries() {
 		if _, ok := t.Find(path.Join(dir, name)); ok {

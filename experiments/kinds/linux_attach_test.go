@@ -100,7 +100,7 @@ func TestLinuxAttachRefuses(t *testing.T) {
 		{"fentry", "fentry was hit 0 times in 40 calls", "points.fentry.loop=empty"},
 		{"perf-count", "perf-count was hit 0 times", "points.perf-count.loop=empty"},
 		{"kprobe", "the kernel has no function nowhere", "points.kprobe.target=nowhere"},
-		{"usdt", "the program has no symbol nowhere", "points.usdt.target=nowhere"},
+		{"usdt", "attach usdt to nowhere: /init has no function nowhere", "points.usdt.target=nowhere"},
 	} {
 		pt, err := attachPlan(t, c.set).Point(c.point)
 		if err != nil {
@@ -112,14 +112,7 @@ func TestLinuxAttachRefuses(t *testing.T) {
 
 // TestLinuxAttachObject attaches programs of an object file, each of which a call enters once: here the loop calls read.
 func TestLinuxAttachObject(t *testing.T) {
-	point := func(more string) *schema.Point {
-		t.Helper()
-		p := attachPlan(t, "workload.loop=read", "workload.target=vfs_read",
-			"points=[{name=\"object\", kind=\"object\", file=\"writes\", "+more+"}]")
-		pt, err := p.Point("object")
-		require.NoError(t, err)
-		return pt
-	}
+	point := func(more string) *schema.Point { return objectPoint(t, "read", "vfs_read", "writes", more) }
 	for _, programs := range []string{"\"registers\"", "\"begins\", \"ends\""} {
 		pt := point("target=\"vfs_read\", programs=[" + programs + "]")
 		m, err := kinds.Measure(pt)
@@ -132,5 +125,59 @@ func TestLinuxAttachObject(t *testing.T) {
 		"target=\"nowhere\", programs=[\"returns\"]": "program returns: the kernel refused to attach kretprobe to nowhere: error 2 (ENOENT): it has no function nowhere",
 	} {
 		require.Error(t, require.Err(kinds.Measure(point(more))), want, "%s", more)
+	}
+}
+
+// objectPoint is a point of a loop under programs of an object file.
+func objectPoint(t *testing.T, loop, target, file, more string) *schema.Point {
+	t.Helper()
+	p := attachPlan(t, "workload.loop="+loop, "workload.target="+target, "points=[{name=\"object\", kind=\"object\", file=\""+file+"\", "+more+"}]")
+	pt, err := p.Point("object")
+	require.NoError(t, err)
+	return pt
+}
+
+// otherWays is an object with programs that stand in programs of user mode, take samples, call each other, or have maps in maps.
+const otherWays = "../../distro/attaching/testdata/ways.bpf.o"
+
+// TestLinuxAttachUserObject attaches programs of an object file to a function of the program in the machine.
+func TestLinuxAttachUserObject(t *testing.T) {
+	point := func(more string) *schema.Point { return objectPoint(t, "function", "user_function", otherWays, more) }
+	for more, exceptions := range map[string]float64{
+		"programs=[\"entered\"]": 1, "programs=[\"inside\"]": 2, "programs=[\"returned\"]": 2, "programs=[\"entered\", \"returned\"]": 2,
+		"programs=[\"anywhere\"], target=\"/init:user_function\"": 1,
+	} {
+		pt := point(more)
+		m, err := kinds.Measure(pt)
+		require.NoError(t, err)
+		checkAttached(t, require.Must(reports.Records(pt, m))(t), exceptions, true)
+	}
+	for more, want := range map[string]string{
+		"programs=[\"lacking\"]": "program lacking: attach uprobe to /init:no_such_function: /init has no function no_such_function",
+		"programs=[\"lost\"]":    "program lost: attach uprobe to no_such_file:main: the root has no file no_such_file",
+		"programs=[\"samples\"]": "object was hit 0 times in 40 calls",
+	} {
+		require.Error(t, require.Err(kinds.Measure(point(more))), want, "%s", more)
+	}
+}
+
+// TestLinuxAttachUserMulti attaches to a user function by a link of several places, as a newer kernel has them. One without them
+// leaves such points out. A function returns by a system call there, and not by a breakpoint.
+func TestLinuxAttachUserMulti(t *testing.T) {
+	for _, kernel := range []string{"more/vmlinuz-6.12*-amd64", "vmlinuz-6.1.*-amd64"} {
+		files := hosttools.Kernels(t, kernel, "links of several user probes")
+		p := attachPlan(t, "linux.kernel="+files[0], "workload.loop=function", "workload.target=user_function",
+			"points=[{name=\"entry\", kind=\"uprobe-multi\", program=\"count\"}, {name=\"return\", kind=\"uretprobe-multi\", program=\"count\"}]")
+		if strings.Contains(files[0], "-6.1.") {
+			require.That(t, len(p.Points) == 0 && strings.Contains(strings.Join(p.Notes, "\n"), "left out: entry, return: the kernel has no links of several user probes"), "notes %q", p.Notes)
+			continue
+		}
+		for _, name := range []string{"entry", "return"} {
+			pt, err := p.Point(name)
+			require.NoError(t, err)
+			m, err := kinds.Measure(pt)
+			require.NoError(t, err)
+			checkAttached(t, require.Must(reports.Records(pt, m))(t), 1, true)
+		}
 	}
 }

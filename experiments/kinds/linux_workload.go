@@ -55,6 +55,7 @@ type working struct {
 	ticks   clock.Ticks // of interrupts
 	phases  map[image.Phase]clock.Ticks
 	hits    int64 // entries of the attached programs
+	sampled bool  // some of them run in interrupts, which count for them then
 	entered *entries
 	profile []byte
 }
@@ -192,6 +193,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 		return nil, err
 	}
 	r := &working{Outcome: out, phases: tally.Time, entered: hit}
+	r.sampled = attached != nil && attached.Sampled
 	for _, n := range hit.n {
 		r.hits += n
 	}
@@ -288,7 +290,12 @@ func (r *working) measurement(p *schema.Point, plain *working) *Measurement {
 	if p.Probe.Linux.Program == attaching.Count {
 		events = int64(r.Counted)
 	}
-	over := r.work - plain.work
+	over, instrs, parts := r.work-plain.work, instructions, LinuxPhases()
+	if r.sampled {
+		over += r.ticks - plain.ticks
+		instrs = func(c *cpus.Counters) uint64 { return c.Instructions }
+		parts = append(parts, image.PhaseIRQ)
+	}
 	m.note(MetricOverhead, "%", 100*int64(over), int64(plain.work))
 	m.note(metricLonger, "%", 100*int64(r.Ticks-plain.Ticks), int64(plain.Ticks))
 	m.note(metricEvents, "events", events, 1)
@@ -299,11 +306,11 @@ func (r *working) measurement(p *schema.Point, plain *working) *Measurement {
 	m.note(metricEventRate, "events/s", events*p.Machine.CPU.Hz, r.Ticks.Cycles())
 	m.cyclesOver(results.MetricCycles, over, events)
 	m.microsOver(results.MetricMicros, over, events, p.Machine.CPU.Hz)
-	m.note(results.MetricInstructions, "instructions", r.sum(instructions)-plain.sum(instructions), events)
+	m.note(results.MetricInstructions, "instructions", r.sum(instrs)-plain.sum(instrs), events)
 	for _, c := range eventCounts() {
 		m.note(c.metric, "events", r.sum(c.of)-plain.sum(c.of), events)
 	}
-	for _, phase := range LinuxPhases() {
+	for _, phase := range parts {
 		m.cyclesOver(results.PhaseMetric(phase.String()), r.phases[phase]-plain.phases[phase], events)
 	}
 	return m

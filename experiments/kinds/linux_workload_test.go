@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"kprobesim/experiments/kinds"
@@ -158,4 +159,92 @@ func TestLinuxWorkloadObjectRefuses(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, require.Err(kinds.Measure(pt)), want, "%s", program)
 	}
+}
+
+// otherObject begins a point under programs of the object otherWays.
+const otherObject = "kind=\"object\", file=\"" + otherWays + "\", programs="
+
+// onePoint is a point of an experiment with these keys.
+func onePoint(t *testing.T, name, point string, sets ...string) (*schema.Point, error) {
+	t.Helper()
+	const what = "programs of an object file under a packaged kernel"
+	hosttools.Kernels(t, "vmlinuz*-amd64", what)
+	p, err := linuxLoader.Plan(name, append(sets, "points=[{name=\"one\", "+point+"}]"))
+	if err != nil {
+		return nil, err
+	}
+	if p.Lacking != nil {
+		hosttools.Missing(t, what, p.Lacking.Error())
+	}
+	return p.Point("one")
+}
+
+// TestLinuxWorkloadUser puts probes into a library of sqlite3, which steps twice for each of three statements.
+func TestLinuxWorkloadUser(t *testing.T) {
+	sets := []string{"workload.region=command", "workload.command=[\"/usr/bin/sqlite3\", \":memory:\", \"select 1; select 2; select 3;\"]"}
+	const step = "libsqlite3.so.0:sqlite3_step"
+	for point, want := range map[string]string{
+		otherObject + "[\"anywhere\"], target=\"" + step + "\"": "",
+		"kind=\"uprobe\", target=\"" + step + "\", offset=4":    "",
+		otherObject + "[\"samples\"], event=\"page-faults\"":    "",
+		otherObject + "[\"prints\"]":                            "was hit in the region of interest",
+		"kind=\"uprobe\", target=\"libsqlite3.so.0:strlen\"":    "/libsqlite3.so.0 has strlen from another file: name that",
+		"kind=\"uprobe\", target=\"libc.so.6:strlen\"":          "/libc.so.6 has several functions behind strlen, one of which is chosen when the program starts",
+		"kind=\"uprobe\", target=\"/usr/bin/sqlite3:main\"":     "has no function main among those that it exports, and was stripped of the names of others",
+	} {
+		pt, err := onePoint(t, "linux-workload-sqlite", point, sets...)
+		require.NoError(t, err)
+		m, err := kinds.Measure(pt)
+		if want != "" {
+			require.Error(t, err, want, "%s", point)
+			continue
+		}
+		require.NoError(t, err)
+		values, sum := map[string]float64{}, 0.0
+		for _, r := range require.Must(reports.Records(pt, m))(t) {
+			values[r.Metric] = r.Value.Float()
+		}
+		for _, phase := range kinds.LinuxPhases() {
+			sum += values[results.PhaseMetric(phase.String())]
+		}
+		cycles := values[results.MetricCycles]
+		require.That(t, values["events"] == 6 != strings.Contains(point, "samples") && sum > cycles-5 && sum < cycles+5, "%s: phases of %v; %v", point, sum, values)
+		stepped := values[results.PhaseMetric("step")] > 0
+		require.That(t, stepped != strings.Contains(point, "samples"), "%s: %v", point, values)
+	}
+}
+
+// TestLinuxWorkloadHeld wants programs to be run that others call, and maps to be found in others: they fill a ring buffer. A call of
+// what is not in the array does nothing.
+func TestLinuxWorkloadHeld(t *testing.T) {
+	for program, want := range map[string]string{
+		"first": "the ring buffer ring has 8192 bytes, and ", "array": "the ring buffer ring has 8192 bytes, and ",
+		"hash": "the ring buffer ring has 8192 bytes, and ", "ends": "",
+	} {
+		pt, err := onePoint(t, "linux-workload", otherObject+"[\""+program+"\"]", writes)
+		require.NoError(t, err)
+		err = require.Err(kinds.Measure(pt))
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.Error(t, err, want, "%s", program)
+		}
+	}
+	_, err := onePoint(t, "linux-workload", otherObject+"[\"several\"]")
+	require.Error(t, err, "the kernel has no links of several user probes", "a link that came later")
+}
+
+// TestLinuxWorkloadSamples runs a program at ticks of the kernel's clock. What it takes is part of interrupts.
+func TestLinuxWorkloadSamples(t *testing.T) {
+	pt, err := onePoint(t, "linux-workload", otherObject+"[\"samples\"], frequency=250",
+		"workload.region=command", "workload.command=[\"/bin/busybox\", \"dd\", \"if=/dev/zero\", \"of=/dev/null\", \"bs=65536\", \"count=2000\"]")
+	require.NoError(t, err)
+	m, err := kinds.Measure(pt)
+	require.NoError(t, err)
+	values := map[string]float64{}
+	for _, r := range require.Must(reports.Records(pt, m))(t) {
+		values[r.Metric] = r.Value.Float()
+	}
+	ticks := values["region_us"] / 4000
+	require.That(t, values["events"] > ticks-2 && values["events"] < ticks+2 && values["cycles_phase_irq"] > 500, "%v ticks; %v", ticks, values)
 }

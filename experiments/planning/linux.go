@@ -63,7 +63,7 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 			p.errs.Join(at(root, "workload"), fmt.Errorf("workload.%w", err))
 			return
 		}
-		if err := p.l.userObjects(e.Probes); err != nil {
+		if err := p.l.userObjects(e.Probes, k); err != nil {
 			p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
 			return
 		}
@@ -79,7 +79,7 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
 		return
 	}
-	if err := p.l.userObjects(e.Probes); err != nil {
+	if err := p.l.userObjects(e.Probes, k); err != nil {
 		p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
 		return
 	}
@@ -95,7 +95,7 @@ func (p *planner) leaveOutWays(e *schema.Experiment, k *packaged) {
 	left := map[string][]string{} // by what they need
 	var order []string
 	e.Probes = slices.DeleteFunc(e.Probes, func(q schema.Probe) bool {
-		needs := attaching.Lacks(q.Linux.What, func(function string) bool { _, ok := k.read.Image.Symbol(function); return ok })
+		needs := attaching.Lacks(q.Linux.What, k.has)
 		if needs == "" {
 			return false
 		}
@@ -106,11 +106,17 @@ func (p *planner) leaveOutWays(e *schema.Experiment, k *packaged) {
 		return true
 	})
 	for _, needs := range order {
-		note := fmt.Sprintf("left out: %s: the kernel was built without %s", strings.Join(left[needs], ", "), needs)
+		note := fmt.Sprintf("left out: %s: the kernel %s", strings.Join(left[needs], ", "), needs)
 		if !slices.Contains(p.plan.Notes, note) {
 			p.plan.Notes = append(p.plan.Notes, note)
 		}
 	}
+}
+
+// has reports whether a kernel has a function.
+func (k *packaged) has(function string) bool {
+	_, ok := k.read.Image.Symbol(function)
+	return ok
 }
 
 // kernelFile is the path of the kernel: that of the experiment, or the newest one of the machine's width.
@@ -260,7 +266,7 @@ func toolsOf(probes []schema.Probe) (tools []*schema.UserTool) {
 }
 
 // userObjects reads the object files of points that attach one, and says what is wrong with them before anything runs.
-func (l *Loader) userObjects(probes []schema.Probe) (err error) {
+func (l *Loader) userObjects(probes []schema.Probe, k *packaged) (err error) {
 	for _, p := range probes {
 		o := p.Linux.Object
 		if o == nil {
@@ -269,7 +275,11 @@ func (l *Loader) userObjects(probes []schema.Probe) (err error) {
 		if o.File, err = objectFile(o.Path); err != nil {
 			return fmt.Errorf("%s: file: %w", p.Name, err)
 		}
-		if _, err := attaching.ReadObject(o.File, o.Choice); err != nil {
+		object, err := attaching.ReadObject(o.File, o.Choice)
+		if err == nil {
+			err = object.Lacks(k.has)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: file: %s: %w", p.Name, o.Path, err)
 		}
 		l.depend("object", o.Path, outdir.Hash(o.File))

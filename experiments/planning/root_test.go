@@ -46,7 +46,9 @@ func TestRoot(t *testing.T) {
 		"workload.root=[\"vmlinuz-6.1.0-9\"]":                           "is neither a folder nor an archive",
 		"workload.only=[\"/lib/none\"]":                                 "workload.only: the root has no file /lib/none",
 		"workload.input=" + dir + "/none":                               "workload.input",
-		"points.fentry.kind=uprobe":                                     "unknown value",
+		"points.fentry.kind=usdt":                                       "unknown value",
+		"points.fentry.kind=uprobe":                                     "write a file of the root and a function of it",
+		"points.fentry.event=cpu-clock":                                 "unknown key",
 		"points=[{name=\"a\", kind=\"tool\", command=[\"/bin/none\"]}]": "workload.command of a tool: the root has no file /bin/none",
 		"points=[{name=\"a\", kind=\"tool\", command=[\"none\"]}]":      "write the path of the program in the root first",
 		"points=[{name=\"a\", kind=\"tool\"}]":                          "command",
@@ -98,6 +100,10 @@ programs = ["sizes"]
 		"file=./none":            "mine: file: ./none",
 		"file=" + file:           "no object file of BPF",
 		"programs=[\"nothing\"]": "no program nothing: it has any, begins, ",
+		"event=page-faults":      "event page-faults: no program that is taken has the section perf_event",
+		"event=cache-misses":     "unknown value",
+		"period=1":               "a clock has a frequency",
+		"frequency=251":          "frequency",
 		"offset=1":               "unknown key",
 	} {
 		require.Error(t, require.Err(plan("points.mine."+set)), want, "%s", set)

@@ -132,7 +132,32 @@ func readUserObject(r *doc.Reader) *UserObject {
 		Programs:  doc.Opt(r, "programs", nil, doc.ListOf(doc.Text)),
 		Target:    doc.Opt(r, "target", "", doc.Text),
 		Variables: doc.Opt(r, "variables", nil, doc.ListOf(doc.Text)),
+		Samples:   readSamples(r),
 	}}
+}
+
+// readSamples reads at which events programs of the section perf_event run.
+func readSamples(r *doc.Reader) (s attaching.Samples) {
+	const (
+		second = 1_000_000_000 // nanoseconds
+		tick   = 250           // times a second: soon behind a boot kernels have no finer clock (CONFIG_HZ)
+	)
+	if !r.Has("event") && !r.Has("frequency") && !r.Has("period") {
+		return s
+	}
+	s.Event = doc.Opt(r, "event", attaching.Clock, doc.OneOf(attaching.Events()...))
+	if s.Event == attaching.Clock {
+		if r.Has("period") {
+			r.Errorf("period", "a clock has a frequency")
+		}
+		s.Period = uint64(second / doc.Opt(r, "frequency", attaching.Frequency, doc.Int(1, tick)))
+		return s
+	}
+	if r.Has("frequency") {
+		r.Errorf("frequency", "a clock has one, and %s a period", s.Event)
+	}
+	s.Period = uint64(doc.Opt(r, "period", 1, doc.Int(1, 1<<40)))
+	return s
 }
 
 // besideFile parses a path: it starts beside the file that has it, or here when an option set it.

@@ -2,7 +2,7 @@ package schema
 
 import (
 	"path"
-	"slices"
+	"strings"
 
 	"kprobesim/distro/attaching"
 	"kprobesim/internal/doc"
@@ -80,11 +80,10 @@ const defaultSettle = 1000
 // maxWarm bounds the runs before a region.
 const maxWarm = 1000
 
-// workingWays are the ways to attach that put a program of BPF at a function or tracepoint of the kernel.
+// workingWays are the ways to attach that put a program of BPF at a function or tracepoint of the kernel, or at a function of a program.
 func workingWays() (ways []string) {
-	user := []string{attaching.Uprobe, attaching.Uretprobe, attaching.USDT}
 	for _, w := range attaching.Ways() {
-		if attaching.Programmed(w) && !slices.Contains(user, w) {
+		if attaching.Programmed(w) && w != attaching.USDT {
 			ways = append(ways, w)
 		}
 	}
@@ -113,7 +112,10 @@ func readWorkingPoint(r *doc.Reader) Probe {
 	l.Program = doc.Opt(r, "program", attaching.Count, doc.OneOf(attaching.Empty, attaching.Count, attaching.Ringbuf))
 	l.Target = doc.Need(r, "target", doc.Text)
 	l.Room = doc.Opt(r, "room", defaultRoom, doc.Int(1, 10_000_000))
-	if l.What == LinuxKprobe {
+	if attaching.User(l.What) && !strings.Contains(l.Target, ":") && l.Target != "" {
+		r.Errorf("target", "write a file of the root and a function of it, as in /usr/bin/NAME:FUNCTION")
+	}
+	if l.What == LinuxKprobe || l.What == LinuxUprobe {
 		l.Offset = doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))
 	}
 	return p
