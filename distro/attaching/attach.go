@@ -15,7 +15,7 @@ type Attachment struct {
 	Way     string // one of Ways
 	Program string // Empty, Count or Ringbuf; "" for ways without a program, and for programs of an object file
 	// Target is a function of the kernel; a tracepoint as GROUP/NAME; or a function of a program of the guest as FILE:FUNCTION,
-	// without a file of the program in the machine.
+	// or a static probe as FILE:PROVIDER:NAME; without a file it is one of the program in the machine.
 	Target  string
 	Offset  uint64 // of a probe in it
 	Hits    uint64 // how many there will be
@@ -120,7 +120,7 @@ func ways() []way {
 		{name: Uretprobe, target: kprobe, attach: (*attacher).uprobe},
 		{name: UprobeMulti, needs: "bpf_uprobe_multi_link_attach", lack: noUserLinks, target: userMulti, attach: (*attacher).uprobeMulti},
 		{name: UretprobeMulti, needs: "bpf_uprobe_multi_link_attach", lack: noUserLinks, target: userMulti, attach: (*attacher).uprobeMulti},
-		{name: USDT, target: kprobe, attach: (*attacher).uprobe},
+		{name: USDT, target: kprobe, attach: (*attacher).usdt},
 		{name: PerfEvent, target: target{kind: typePerfEvent}, attach: (*attacher).sample},
 		{name: FunctionTracer, attach: (*attacher).tracer, bare: "function_trace_call"},
 		{name: FunctionGraph, attach: (*attacher).tracer, bare: "trace_graph_entry"},
@@ -168,10 +168,11 @@ func Lacks(name string, has func(function string) bool) string {
 // attacher attaches one thing.
 type attacher struct {
 	Attachment
-	Guest
-	way  way
-	fd   uint64 // of the program
-	what string // for errors
+	*loader
+	way    way
+	fd     uint64 // of the program
+	cookie uint64 // that a program can ask for at a hit
+	what   string // for errors
 }
 
 // Attach attaches. types is the kernel's BTF, nil where it has none.
@@ -211,7 +212,7 @@ func Attach(g Guest, a Attachment, types []byte) (*Attached, error) {
 // attacher prepares to attach one thing.
 func (l *loader) attacher(a Attachment) (*attacher, error) {
 	w, err := wayNamed(a.Way)
-	return &attacher{Attachment: a, Guest: l, way: w, what: fmt.Sprintf("attach %s to %s", a.Way, a.Target)}, err
+	return &attacher{Attachment: a, loader: l, way: w, what: fmt.Sprintf("attach %s to %s", a.Way, a.Target)}, err
 }
 
 // load loads the program that is attached.
@@ -249,6 +250,7 @@ func (a *attacher) link(kind uint32, to uint64) error {
 	attr.u32(0, uint32(a.fd))
 	attr.u32(4, uint32(to))
 	attr.u32(8, kind)
+	attr.u64(16, a.cookie)
 	_, err := bpf(a, a.what, linkCreate, a.Memory(), attr)
 	return err
 }

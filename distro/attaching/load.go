@@ -49,7 +49,10 @@ type loader struct {
 	Guest
 	types    *kernelTypes
 	maps     map[string]descriptor
+	specs    map[string]*ebpf.MapSpec // of the maps
 	programs map[string]descriptor
+
+	described uint32 // places of static probes whose arguments were described
 }
 
 // descriptor is a file of the guest's program, as the assembler wants it.
@@ -60,7 +63,7 @@ func (d descriptor) FD() int { return int(d) }
 
 // make makes maps, in the order of their names, and maps that hold others behind these.
 func (l *loader) make(specs map[string]*ebpf.MapSpec) error {
-	l.maps, l.programs = map[string]descriptor{}, map[string]descriptor{}
+	l.maps, l.specs, l.programs = map[string]descriptor{}, specs, map[string]descriptor{}
 	for _, holds := range []bool{false, true} {
 		for _, name := range slices.Sorted(maps.Keys(specs)) {
 			if (specs[name].InnerMap != nil) != holds {

@@ -42,7 +42,7 @@ func sections() map[string]section {
 		"uprobe": {way: Uprobe}, "uretprobe": {way: Uretprobe}, "uprobe.s": {way: Uprobe}, "uretprobe.s": {way: Uretprobe},
 		"uprobe.multi": {way: UprobeMulti}, "uretprobe.multi": {way: UretprobeMulti},
 		"uprobe.multi.s": {way: UprobeMulti}, "uretprobe.multi.s": {way: UretprobeMulti},
-		"fentry": {way: Fentry}, "fexit": {way: Fexit}, "fmod_ret": {way: FmodRet},
+		"usdt": {way: USDT}, "usdt.s": {way: USDT}, "fentry": {way: Fentry}, "fexit": {way: Fexit}, "fmod_ret": {way: FmodRet},
 		"fentry.s": {way: Fentry}, "fexit.s": {way: Fexit}, "fmod_ret.s": {way: FmodRet},
 		"tp": {way: Tracepoint}, "tracepoint": {way: Tracepoint}, "tp_btf": {way: BTFTracepoint},
 		"raw_tp": {way: RawTracepoint}, "raw_tracepoint": {way: RawTracepoint}, "perf_event": {way: PerfEvent},
@@ -76,7 +76,7 @@ type part struct {
 
 // read reads the file. What it returns is the caller's, who changes it.
 func (o *Object) read() (*content, error) {
-	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(o.file))
+	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(strong(o.file)))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("no object file of BPF that is known here: %w", err)
@@ -284,6 +284,9 @@ func place(name, given string, called bool) (a Attachment, err error) {
 	if User(a.Way) {
 		if file, function, ok = strings.Cut(target, ":"); !ok || file == "" || function == "" {
 			return a, fmt.Errorf("section %q: write a file and a function of it, as in %s//usr/bin/NAME:FUNCTION", name, how)
+		}
+		if a.Way == USDT && !strings.Contains(function, ":") {
+			return a, fmt.Errorf("section %q: write a file, a provider and a name, as in %s//usr/bin/NAME:PROVIDER:PROBE", name, how)
 		}
 		file += ":"
 	}

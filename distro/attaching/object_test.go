@@ -58,6 +58,7 @@ func TestReadObject(t *testing.T) {
 		{"program tails: map programs: it has no programs: those that a tool puts there are not known", refused, "tails"},
 		{`program fileless: section "uretprobe/user_function": write a file and a function of it, as in uretprobe//usr/bin/NAME:FUNCTION`, ways, "fileless"},
 		{`program between: section "uretprobe//init:user_function+1": an offset is a number, and of a kprobe or uprobe`, ways, "between"},
+		{`program nameless: section "usdt//program:step": write a file, a provider and a name, as in usdt//usr/bin/NAME:PROVIDER:PROBE`, ways, "nameless"},
 		{`program anywhere: section "uprobe": write what it is attached to, as in uprobe/NAME`, ways, "anywhere"},
 		{"program unsized: map endless: it declares no max_entries", refused, "unsized"},
 		{"program symbol: it names jiffies, a symbol of the kernel (__ksym)", refused, "symbol"},

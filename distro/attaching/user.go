@@ -97,8 +97,7 @@ func (b *userFile) offset(addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// uprobe attaches to a function of a program, or to its return. One of USDT has a word that counts who listens
-// (format/ref_ctr_offset).
+// uprobe attaches to a function of a program, or to its return.
 func (a *attacher) uprobe() error {
 	kind, err := a.source("uprobe")
 	if err != nil {
@@ -110,25 +109,9 @@ func (a *attacher) uprobe() error {
 	}
 	m := a.Memory()
 	attr := a.probe(kind, a.Way == Uretprobe)
-	if a.Way == USDT {
-		listeners, err := a.listeners()
-		if err != nil {
-			return err
-		}
-		attr.u64(8, listeners<<32)
-	}
 	attr.u64(56, m.text(path))
 	attr.u64(64, at)
 	return a.perf(m, attr)
-}
-
-// listeners is where the program in the machine counts who listens to its static probe.
-func (a *attacher) listeners() (uint64, error) {
-	b, err := a.file(ownFile)
-	if err != nil {
-		return 0, err
-	}
-	return b.find("listeners", elf.STT_OBJECT)
 }
 
 // uprobeMulti attaches by one call to as many places of a file as it is told, here to one.

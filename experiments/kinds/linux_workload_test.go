@@ -1,10 +1,14 @@
 package kinds_test
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"kprobesim/distro"
+	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
@@ -247,4 +251,40 @@ func TestLinuxWorkloadSamples(t *testing.T) {
 	}
 	ticks := values["region_us"] / 4000
 	require.That(t, values["events"] > ticks-2 && values["events"] < ticks+2 && values["cycles_phase_irq"] > 500, "%v ticks; %v", ticks, values)
+}
+
+// TestLinuxWorkloadStatic puts probes into a program with static probes, which it passes at two places, three times in all. A
+// record for each hit fills the ring buffer if arguments have the values that the program passes.
+func TestLinuxWorkloadStatic(t *testing.T) {
+	const dir = "../../distro/attaching/testdata/"
+	hosttools.Need(t, "gcc", "gcc", "static probes of a program under a packaged kernel")
+	file := filepath.Join(t.TempDir(), "program")
+	hosttools.Run(t, dir, "gcc", "-O1", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-o", file, "program.c")
+	root := exptest.Write(t, t.TempDir(), "root.cpio", string(distro.Initrd([]distro.File{
+		{Name: "program", Mode: distro.ModeProgram, Data: require.Must(os.ReadFile(file))(t)},
+	})))
+	for point, want := range map[string]string{
+		otherObject + "[\"steps\"]":                                        "the ring buffer ring has 8192 bytes, and ",
+		otherObject + "[\"silent\"], target=\"/program:kprobesim:step\"":   "",
+		"kind=\"usdt\", target=\"/program:kprobesim:step\"":                "",
+		"kind=\"usdt\", target=\"/program:kprobesim:none\"":                "attach usdt to /program:kprobesim:none: /program has no static probe kprobesim:none",
+		"kind=\"usdt\", target=\"/init:kprobesim:step\"":                   "/init has no static probes",
+		otherObject + "[\"steps\"], target=\"/program:kprobesim:strange\"": "argument 0: ",
+	} {
+		pt, err := onePoint(t, "linux-workload", point, "workload.root=[\""+root+"\"]", "workload.region=command", "workload.command=[\"/program\"]")
+		require.NoError(t, err)
+		m, err := kinds.Measure(pt)
+		if want != "" {
+			require.Error(t, err, want, "%s", point)
+			continue
+		}
+		require.NoError(t, err)
+		hits := 0.0
+		for _, r := range require.Must(reports.Records(pt, m))(t) {
+			if r.Metric == "events" {
+				hits = r.Value.Float()
+			}
+		}
+		require.Equal(t, hits, 3.0, "%s: events", point)
+	}
 }

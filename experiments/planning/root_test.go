@@ -46,7 +46,7 @@ func TestRoot(t *testing.T) {
 		"workload.root=[\"vmlinuz-6.1.0-9\"]":                           "is neither a folder nor an archive",
 		"workload.only=[\"/lib/none\"]":                                 "workload.only: the root has no file /lib/none",
 		"workload.input=" + dir + "/none":                               "workload.input",
-		"points.fentry.kind=usdt":                                       "unknown value",
+		"points.fentry.kind=seccomp":                                    "unknown value",
 		"points.fentry.kind=uprobe":                                     "write a file of the root and a function of it",
 		"points.fentry.event=cpu-clock":                                 "unknown key",
 		"points=[{name=\"a\", kind=\"tool\", command=[\"/bin/none\"]}]": "workload.command of a tool: the root has no file /bin/none",

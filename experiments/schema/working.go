@@ -80,10 +80,10 @@ const defaultSettle = 1000
 // maxWarm bounds the runs before a region.
 const maxWarm = 1000
 
-// workingWays are the ways to attach that put a program of BPF at a function or tracepoint of the kernel, or at a function of a program.
+// workingWays are the ways to attach that put a program of BPF somewhere.
 func workingWays() (ways []string) {
 	for _, w := range attaching.Ways() {
-		if attaching.Programmed(w) && w != attaching.USDT {
+		if attaching.Programmed(w) {
 			ways = append(ways, w)
 		}
 	}
@@ -112,8 +112,15 @@ func readWorkingPoint(r *doc.Reader) Probe {
 	l.Program = doc.Opt(r, "program", attaching.Count, doc.OneOf(attaching.Empty, attaching.Count, attaching.Ringbuf))
 	l.Target = doc.Need(r, "target", doc.Text)
 	l.Room = doc.Opt(r, "room", defaultRoom, doc.Int(1, 10_000_000))
-	if attaching.User(l.What) && !strings.Contains(l.Target, ":") && l.Target != "" {
-		r.Errorf("target", "write a file of the root and a function of it, as in /usr/bin/NAME:FUNCTION")
+	parts := 1
+	switch {
+	case l.What == attaching.USDT:
+		parts = 3
+	case attaching.User(l.What):
+		parts = 2
+	}
+	if l.Target != "" && len(strings.SplitN(l.Target, ":", parts)) < parts {
+		r.Errorf("target", "write a file of the root and a function of it, as in /usr/bin/NAME:FUNCTION, or a static probe as FILE:PROVIDER:NAME")
 	}
 	if l.What == LinuxKprobe || l.What == LinuxUprobe {
 		l.Offset = doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))

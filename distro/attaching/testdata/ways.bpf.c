@@ -1,4 +1,5 @@
-/* Programs in sections of their own: in programs of user mode, by samples, by tail calls, and with maps in maps. */
+/* Programs in sections of their own: in programs of user mode, by samples, by tail calls, and with maps in maps. Numbers of helpers
+   and types of maps are those of linux/bpf.h. */
 
 typedef unsigned int u32;
 typedef unsigned long u64;
@@ -11,6 +12,9 @@ enum { HASH = 1, ARRAY = 2, PROG_ARRAY = 3, ARRAY_OF_MAPS = 12, HASH_OF_MAPS = 1
 
 static void *(*lookup)(void *map, const void *key) = (void *)1;
 static long (*tail_call)(void *context, void *map, u32 index) = (void *)12;
+static long (*read_user)(void *to, u32 size, const void *from) = (void *)112;
+static long (*read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static u64 (*cookie)(void *context) = (void *)174;
 static void *(*reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*submit)(void *record, u64 flags) = (void *)132;
 
@@ -170,6 +174,64 @@ SEC("kprobe/vfs_write")
 int hash(void *context)
 {
 	looks(&hashes, 3);
+	return 0;
+}
+
+/* Arguments of static probes, described as libbpf does it (bpf/usdt.bpf.h). */
+struct argument {
+	u64 number;
+	u32 kind;
+	short at;
+	signed char is_signed, shift;
+};
+
+struct description {
+	struct argument arguments[12];
+	u64 cookie;
+	short count;
+};
+
+struct {
+	UINT(type, ARRAY);
+	UINT(max_entries, 4);
+	u32 *key;
+	struct description *value;
+} __bpf_usdt_specs SEC(".maps") __attribute__((weak));
+
+static long value_of(void *context, struct argument *a)
+{
+	u64 v = a->number;
+
+	if (a->kind)
+		read_kernel(&v, sizeof(v), context + a->at);
+	if (a->kind == 2)
+		read_user(&v, sizeof(v), (void *)(v + a->number));
+	v <<= a->shift & 63;
+	return a->is_signed ? (long)v >> (a->shift & 63) : v >> (a->shift & 63);
+}
+
+/* A probe with four arguments: a constant, a register, memory, and a part of a register. They are the same at each of its places. */
+SEC("usdt//program:kprobesim:step")
+int steps(void *context)
+{
+	u32 number = cookie(context);
+	struct description *d = lookup(&__bpf_usdt_specs, &number);
+
+	if (d && d->count == 4 && value_of(context, &d->arguments[0]) == -7 && value_of(context, &d->arguments[1]) == 1234567890123 &&
+	    value_of(context, &d->arguments[2]) == -2 && value_of(context, &d->arguments[3]) == 200)
+		shows();
+	return 0;
+}
+
+SEC("usdt")
+int silent(void *context)
+{
+	return 0;
+}
+
+SEC("usdt//program:step")
+int nameless(void *context)
+{
 	return 0;
 }
 

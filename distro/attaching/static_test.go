@@ -1,0 +1,33 @@
+package attaching_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"kprobesim/distro/attaching"
+	"kprobesim/internal/require"
+)
+
+// TestArgument reads where arguments of static probes are, and refuses other texts.
+func TestArgument(t *testing.T) {
+	for text, want := range map[string]struct {
+		number int64
+		kind   uint32
+		at     uint16
+		signed byte
+		shift  byte
+	}{
+		"8@%rax": {0, 1, 80, 0, 0}, "-4@%edi": {0, 1, 112, 1, 32}, "2@%r9w": {0, 1, 64, 0, 48}, "1@%cl": {0, 1, 88, 0, 56},
+		"1@%sil": {0, 1, 104, 0, 56}, "8@%rsp": {0, 1, 152, 0, 0}, "-8@$-12": {-12, 0, 0, 1, 0}, "4@$0x10": {16, 0, 0, 0, 32},
+		"-4@112(%rsp)": {112, 2, 152, 1, 32}, "8@-8(%rbp)": {-8, 2, 32, 0, 0}, "8@(%r15)": {0, 2, 0, 0, 0},
+	} {
+		b, err := attaching.Argument(text)
+		require.NoError(t, err)
+		le := binary.LittleEndian
+		require.That(t, int64(le.Uint64(b)) == want.number && le.Uint32(b[8:]) == want.kind && le.Uint16(b[12:]) == want.at && b[14] == want.signed && b[15] == want.shift,
+			"%s is %x", text, b)
+	}
+	for _, text := range []string{"", "8@", "8@rax", "3@%rax", "8f@%xmm0", "8@%xmm0", "8@$", "8@word(%rip)", "8@(%rax", "8@(%rax,%rbx,4)", "8@%", "%rax", "8@%flags"} {
+		require.Error(t, require.Err(attaching.Argument(text)), "is no place where programs can read", "%q", text)
+	}
+}
