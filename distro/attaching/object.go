@@ -2,6 +2,7 @@ package attaching
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -22,9 +23,12 @@ type Object struct {
 
 // Choice says what is taken of an object, and how.
 type Choice struct {
-	Programs  []string // that are attached; nil for all but those whose section begins with a question mark
-	Target    string   // to which all of them go, in place of what their sections name; "" for that
+	// Programs are those that are attached, as "NAME" or, with a place of its own, "NAME=TARGET"; nil for all but those whose section
+	// begins with a question mark.
+	Programs  []string
+	Target    string   // to which all others go, in place of what their sections name; "" for that
 	Variables []string // values of global variables as "NAME=NUMBER", in place of the object's
+	Maps      []string // sizes of maps as "NAME.max_entries=NUMBER", or with key_size or value_size, in place of the object's
 	Samples   Samples  // at which programs of the section perf_event run
 }
 
@@ -47,6 +51,12 @@ func sections() map[string]section {
 		"tp": {way: Tracepoint}, "tracepoint": {way: Tracepoint}, "tp_btf": {way: BTFTracepoint},
 		"raw_tp": {way: RawTracepoint}, "raw_tracepoint": {way: RawTracepoint}, "perf_event": {way: PerfEvent},
 	}
+}
+
+// plain lists the names of sections, but not of sleepable programs.
+func plain() []string {
+	names := slices.Sorted(maps.Keys(sections()))
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".s") })
 }
 
 // ReadObject reads an object file. It fails for a file that is no object of BPF, and for programs, maps and variables that cannot be
@@ -90,10 +100,17 @@ func (o *Object) read() (*content, error) {
 	if err := set(spec, o.choice.Variables); err != nil {
 		return nil, err
 	}
+	if err := resize(spec, o.choice.Maps); err != nil {
+		return nil, err
+	}
 	names, err := o.named(spec)
 	for _, name := range names {
+		choice := o.choice
+		if target := o.targets()[name]; target != "" {
+			choice.Target = target
+		}
 		if err == nil {
-			err = c.add(spec, spec.Programs[name], o.choice, false)
+			err = c.add(spec, spec.Programs[name], choice, false)
 		}
 	}
 	for i := 0; i < len(c.called) && err == nil; i++ { // calls of those that are called come behind
@@ -135,17 +152,54 @@ func set(spec *ebpf.CollectionSpec, variables []string) error {
 	return nil
 }
 
+// resize gives maps their sizes, as a tool does before it loads its object.
+func resize(spec *ebpf.CollectionSpec, sizes []string) error {
+	for _, text := range sizes {
+		place, number, _ := strings.Cut(text, "=")
+		name, field, _ := strings.Cut(place, ".")
+		n, err := strconv.ParseUint(number, 0, 32)
+		m := spec.Maps[name]
+		switch {
+		case m == nil:
+			return fmt.Errorf("map %q: the object has no map %s", text, name)
+		case err != nil || n == 0:
+			return fmt.Errorf("map %q: write a size as a number, as in %s.max_entries=1024", text, name)
+		}
+		switch field {
+		case "max_entries":
+			m.MaxEntries = uint32(n)
+		case "key_size":
+			m.KeySize, m.Key = uint32(n), nil
+		case "value_size":
+			m.ValueSize, m.Value = uint32(n), nil
+		default:
+			return fmt.Errorf("map %q: a map has the sizes max_entries, key_size and value_size", text)
+		}
+	}
+	return nil
+}
+
+// targets are the places that programs have of their own, by their names.
+func (o *Object) targets() map[string]string {
+	out := map[string]string{}
+	for _, text := range o.choice.Programs {
+		name, target, _ := strings.Cut(text, "=")
+		out[name] = target
+	}
+	return out
+}
+
 // named lists the programs that are taken, in the order of their names.
 func (o *Object) named(spec *ebpf.CollectionSpec) (names []string, err error) {
-	all := slices.Sorted(maps.Keys(spec.Programs))
-	for _, name := range o.choice.Programs {
+	all, chosen := slices.Sorted(maps.Keys(spec.Programs)), o.targets()
+	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		if !slices.Contains(all, name) {
 			return nil, fmt.Errorf("no program %s: it has %s", name, strings.Join(all, ", "))
 		}
 	}
 	for _, name := range all {
 		optional := strings.HasPrefix(spec.Programs[name].SectionName, "?") || onlyCalled(spec, spec.Programs[name])
-		if slices.Contains(o.choice.Programs, name) || len(o.choice.Programs) == 0 && !optional {
+		if _, taken := chosen[name]; taken || len(chosen) == 0 && !optional {
 			names = append(names, name)
 		}
 	}
@@ -237,8 +291,11 @@ func extern(in *asm.Instruction, name string) error {
 
 // known refuses maps that need more than to be made.
 func known(m *ebpf.MapSpec) error {
-	if m.MaxEntries == 0 && m.Type != ebpf.PerfEventArray {
-		return errors.New("it declares no max_entries")
+	switch {
+	case m.MaxEntries == 0 && m.Type != ebpf.PerfEventArray:
+		return errors.New("it declares no max_entries: give it some by maps, as in NAME.max_entries=1024")
+	case m.ValueSize == 0 && m.Type == ebpf.StackTrace:
+		return errors.New("it declares no value_size: give it one by maps, as in NAME.value_size=1016 for stacks of 127 addresses")
 	}
 	switch m.Type {
 	case ebpf.ProgramArray:
@@ -271,7 +328,7 @@ func place(name, given string, called bool) (a Attachment, err error) {
 	s, known := sections()[how]
 	switch {
 	case !known:
-		return a, fmt.Errorf("section %q: programs are attached by %s", name, strings.Join(slices.Sorted(maps.Keys(sections())), ", "))
+		return a, fmt.Errorf("section %q: programs of this kind are not attached here, but those of %s, and sleepable ones", name, strings.Join(plain(), ", "))
 	case target == "" && called, s.way == PerfEvent:
 		return Attachment{Way: s.way}, nil
 	case target == "":
@@ -280,6 +337,9 @@ func place(name, given string, called bool) (a Attachment, err error) {
 		return a, fmt.Errorf("section %q: write one function, no pattern", name)
 	}
 	a.Way = s.way
+	if strings.Contains(given, ":") { // a program is of the same type where its probe is of a program
+		a.Way = cmp.Or(map[string]string{Kprobe: Uprobe, Kretprobe: Uretprobe}[s.way], s.way)
+	}
 	file, function, ok := "", target, false
 	if User(a.Way) {
 		if file, function, ok = strings.Cut(target, ":"); !ok || file == "" || function == "" {

@@ -51,7 +51,7 @@ func TestReadObject(t *testing.T) {
 		{"no object file of BPF that is known here: unexpected machine type for BPF ELF: EM_X86_64", program, ""},
 		{"no object file of BPF that is known here: ", refused[:1000], ""},
 		{"no program none: it has careless, field, fills, foreign, ", refused, "none"},
-		{`program packet: section "xdp": programs are attached by fentry, `, refused, "packet"},
+		{`program packet: section "xdp": programs of this kind are not attached here, but those of fentry, fexit, `, refused, "packet"},
 		{`program nowhere: section "kprobe": write what it is attached to`, refused, "nowhere"},
 		{`program pattern: section "kprobe.multi/vfs_*": write one function, no pattern`, refused, "pattern"},
 		{`program inside: section "kretprobe/vfs_write+0x10": an offset is a number, and of a kprobe or uprobe`, refused, "inside"},
@@ -60,7 +60,7 @@ func TestReadObject(t *testing.T) {
 		{`program between: section "uretprobe//init:user_function+1": an offset is a number, and of a kprobe or uprobe`, ways, "between"},
 		{`program nameless: section "usdt//program:step": write a file, a provider and a name, as in usdt//usr/bin/NAME:PROVIDER:PROBE`, ways, "nameless"},
 		{`program anywhere: section "uprobe": write what it is attached to, as in uprobe/NAME`, ways, "anywhere"},
-		{"program unsized: map endless: it declares no max_entries", refused, "unsized"},
+		{"program unsized: map endless: it declares no max_entries: give it some by maps, as in NAME.max_entries=1024", refused, "unsized"},
 		{"program symbol: it names jiffies, a symbol of the kernel (__ksym)", refused, "symbol"},
 		{"program foreign: it calls kernel_function, a function of the kernel that is none of its helpers", refused, "foreign"},
 	} {
@@ -217,6 +217,33 @@ func TestSamples(t *testing.T) {
 	}
 	require.Error(t, require.Err(attaching.ReadObject(file, attaching.Choice{Programs: []string{"entered"}, Samples: attaching.Samples{Event: attaching.Clock}})),
 		"event cpu-clock: no program that is taken has the section perf_event", "no samples")
+}
+
+// TestSizes gives maps other sizes than the object has, and refuses what is none.
+func TestSizes(t *testing.T) {
+	file := object(t, "refused.bpf.o")
+	for text, want := range map[string]string{
+		"endless.max_entries=5": "", "endless.value_size=8": "map endless: it declares no max_entries", "none.max_entries=1": "the object has no map none",
+		"endless.max_entries": "write a size as a number", "endless.max_entries=0": "write a size as a number",
+		"endless.max_entries=many": "write a size as a number", "endless.entries=1": "a map has the sizes max_entries, key_size and value_size",
+	} {
+		_, err := attaching.ReadObject(file, attaching.Choice{Programs: []string{"unsized"}, Maps: []string{text}})
+		if want != "" {
+			require.Error(t, err, want, "%s", text)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
+
+// TestTargets sends each program elsewhere, and one of a kernel's function into a program.
+func TestTargets(t *testing.T) {
+	c := attaching.Choice{Programs: []string{"nowhere=/init:user_function", "lacking=vfs_read"}}
+	o := require.Must(attaching.ReadObject(object(t, "refused.bpf.o"), c))(t)
+	f := with(fake{})
+	a := require.Must(attaching.Attach(f, attaching.Attachment{Object: o}, nil))(t)
+	le := binary.LittleEndian
+	require.That(t, len(a.Programs) == 2 && le.Uint32(f.probe) == 7 && le.Uint64(f.probe[64:]) == inInit(t, "user_function"), "%d programs, the last at %x", len(a.Programs), f.probe[56:72])
 }
 
 // TestTarget sends programs elsewhere than their sections say.

@@ -132,6 +132,7 @@ func readUserObject(r *doc.Reader) *UserObject {
 		Programs:  doc.Opt(r, "programs", nil, doc.ListOf(doc.Text)),
 		Target:    doc.Opt(r, "target", "", doc.Text),
 		Variables: doc.Opt(r, "variables", nil, doc.ListOf(doc.Text)),
+		Maps:      doc.Opt(r, "maps", nil, doc.ListOf(doc.Text)),
 		Samples:   readSamples(r),
 	}}
 }
