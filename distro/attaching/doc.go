@@ -6,6 +6,8 @@
 // linux/bpf.h and linux/perf_event.h, and the types of the kernel that a program names, from the kernel's own BTF. A refusal bears the error
 // number of the call, and that of a program what the verifier said.
 //
-// Numbers of commands, types and fields come from the headers of Linux 6.1 (include/uapi/linux). Kernels of x86-64 alone are
-// known.
+// Places in programs are found by symbol tables and by notes of static probes, in files of the guest's root.
+//
+// Numbers of commands, types and fields come from the headers of Linux 6.1, and of 6.12 for links of several user probes
+// (include/uapi/linux). Kernels of x86-64 alone are known.
 package attaching

@@ -9,12 +9,14 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
 )
 
 // externs are the names of symbols that an object has not itself, by the places that name them. The ELF loader keeps names
 // of options to itself.
 type externs struct {
 	functions map[string]codePlace // where functions begin
+	hidden    map[string]bool      // functions that others than their object do not see
 	names     map[codePlace]string
 }
 
@@ -26,7 +28,7 @@ type codePlace struct {
 
 // readExterns reads relocations of an object file.
 func readExterns(file []byte) (x externs, err error) {
-	x = externs{map[string]codePlace{}, map[codePlace]string{}}
+	x = externs{map[string]codePlace{}, map[string]bool{}, map[codePlace]string{}}
 	f, err := elf.NewFile(bytes.NewReader(file))
 	if err != nil {
 		return x, err
@@ -38,6 +40,7 @@ func readExterns(file []byte) (x externs, err error) {
 	for _, s := range symbols {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC {
 			x.functions[s.Name] = codePlace{s.Section, s.Value}
+			x.hidden[s.Name] = elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN || elf.ST_VISIBILITY(s.Other) == elf.STV_INTERNAL
 		}
 	}
 	for _, section := range f.Sections {
@@ -57,6 +60,14 @@ func readExterns(file []byte) (x externs, err error) {
 		}
 	}
 	return x, nil
+}
+
+// conceal makes hidden functions into static ones, as libbpf does. The verifier looks at a global one by itself, and knows nothing of what
+// it is called with.
+func (x externs) conceal(in *asm.Instruction) {
+	if f := btf.FuncMetadata(in); f != nil && x.hidden[in.Symbol()] {
+		f.Linkage = btf.StaticFunc
+	}
 }
 
 // option is an instruction that names an option of the kernel (__kconfig).

@@ -238,6 +238,7 @@ func (c *content) add(spec *ebpf.CollectionSpec, p *ebpf.ProgramSpec, choice Cho
 	c.options = append(c.options, c.externs.options(p.Instructions)...)
 	for i := range p.Instructions {
 		in := &p.Instructions[i]
+		c.externs.conceal(in)
 		name := in.Reference()
 		if m := spec.Maps[name]; m != nil && in.IsLoadFromMap() {
 			err = c.take(spec, name)

@@ -168,6 +168,8 @@ func TestUserPlaces(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, binary.LittleEndian.Uint64(f.probe[64:]), inInit(t, "user_function")+c.place, "%s goes to", program)
 	}
+	beyond := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{"anywhere=/init:user_function+0x400"}}))(t)
+	require.Error(t, require.Err(attaching.Attach(with(fake{}), attaching.Attachment{Object: beyond}, nil)), "bytes in user_function, and no place 0x400", "beyond a function")
 	o := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{"several"}}))(t)
 	require.NoError(t, o.Lacks(func(string) bool { return true }))
 	require.Error(t, o.Lacks(func(string) bool { return false }),

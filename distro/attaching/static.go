@@ -70,10 +70,10 @@ func (b *userFile) statics(provider, name string) (found []static, err error) {
 // ownStatic is the static probe of the program in the machine, which has no notes.
 func (b *userFile) ownStatic(function string) (found []static, err error) {
 	var s static
-	if s.at, err = b.find(function, elf.STT_FUNC); err != nil {
+	if s.at, _, err = b.find(function, elf.STT_FUNC); err != nil {
 		return nil, err
 	}
-	s.listeners, err = b.find("listeners", elf.STT_OBJECT)
+	s.listeners, _, err = b.find("listeners", elf.STT_OBJECT)
 	return []static{s}, err
 }
 

@@ -49,15 +49,18 @@ func (a *attacher) place() (path string, offset uint64, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	at, err := b.find(function, elf.STT_FUNC)
+	at, size, err := b.find(function, elf.STT_FUNC)
+	if err == nil && a.Offset > 0 && a.Offset >= size {
+		err = fmt.Errorf("%d bytes in %s, and no place %#x", size, function, a.Offset)
+	}
 	if err != nil {
 		return "", 0, fmt.Errorf("%s: %s has %w", a.what, b.path, err)
 	}
 	return b.path, at + a.Offset, nil
 }
 
-// find is the offset in the file of a function or variable. Of versions of a function it is that to which programs are linked now.
-func (b *userFile) find(name string, kind elf.SymType) (uint64, error) {
+// find is the offset in the file of a function or variable, and how many bytes it has. Of versions of a function it is that to which programs are linked now.
+func (b *userFile) find(name string, kind elf.SymType) (at, size uint64, err error) {
 	static, _ := b.Symbols()         // none where they were stripped
 	dynamic, _ := b.DynamicSymbols() // none in a static program
 	none := fmt.Errorf("no function %s", name)
@@ -78,13 +81,13 @@ func (b *userFile) find(name string, kind elf.SymType) (uint64, error) {
 		}
 	}
 	if found == nil {
-		return 0, none
+		return 0, 0, none
 	}
 	at, ok := b.offset(found.Value)
 	if !ok {
-		return 0, fmt.Errorf("%s outside of what is loaded", name)
+		return 0, 0, fmt.Errorf("%s outside of what is loaded", name)
 	}
-	return at, nil
+	return at, found.Size, nil
 }
 
 // offset is where an address lies in the file.

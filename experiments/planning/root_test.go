@@ -92,6 +92,12 @@ programs = ["sizes"]
 	if o := one.Probe.Linux.Object; string(o.File) != string(object) || len(o.Programs) != 1 {
 		t.Errorf("%d bytes of %s, %q", len(o.File), o.Path, o.Programs)
 	}
+	t.Chdir(dir) // where the path of the object is its name alone
+	p, err := planning.NewLoader().Plan("./mine.toml", nil)
+	require.NoError(t, err)
+	here, err := p.Point("mine")
+	require.NoError(t, err)
+	require.Equal(t, string(here.Probe.Linux.Object.File), string(object), "the object beside the experiment")
 	other, err := plan("points.mine.programs=[\"begins\"]")
 	require.NoError(t, err)
 	require.That(t, other.Key("") != one.Key(""), "other programs are no other measurement")

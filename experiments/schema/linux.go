@@ -126,7 +126,10 @@ func readUserObject(r *doc.Reader) *UserObject {
 		if err != nil || !doc.IsPath(name) {
 			return name, err
 		}
-		return besideFile(n)
+		if name, err = besideFile(n); err == nil && !doc.IsPath(name) {
+			name = "./" + name // it lies where the program was started
+		}
+		return name, err
 	}
 	return &UserObject{Path: doc.Need(r, "file", file), Choice: attaching.Choice{
 		Programs:  doc.Opt(r, "programs", nil, doc.ListOf(doc.Text)),

@@ -198,7 +198,8 @@ struct {
 	struct description *value;
 } __bpf_usdt_specs SEC(".maps") __attribute__((weak));
 
-static long value_of(void *context, struct argument *a)
+/* Hidden, as functions of libbpf are: if it were not, the verifier would not know what it is called with. */
+__attribute__((weak, noinline, visibility("hidden"))) long value_of(void *context, struct argument *a)
 {
 	u64 v = a->number;
 
