@@ -98,9 +98,11 @@ programs = ["sizes"]
 	here, err := p.Point("mine")
 	require.NoError(t, err)
 	require.Equal(t, string(here.Probe.Linux.Object.File), string(object), "the object beside the experiment")
-	other, err := plan("points.mine.programs=[\"begins\"]")
-	require.NoError(t, err)
-	require.That(t, other.Key("") != one.Key(""), "other programs are no other measurement")
+	for _, set := range []string{"programs=[\"begins\"]", "programs=[\"sizes=vfs_read\"]", "target=vfs_read", "maps=[\"bytes.max_entries=2\"]", "variables=[\"largest=5\"]"} {
+		other, err := plan("points.mine." + set)
+		require.NoError(t, err)
+		require.That(t, other.Key("") != one.Key(""), "%s is no other measurement", set)
+	}
 	for set, want := range map[string]string{
 		"file=none":              "mine: file: no object of this program is called none: write a path with a slash",
 		"file=./none":            "mine: file: ./none",
