@@ -35,7 +35,11 @@ type Cost struct {
 	Ops int
 	To  [MaxUops]string
 	// Deferred is how much longer the latency is where an operand holds a constant that is still to be added (BackEnd.Defers).
-	Deferred clock.Ticks
+	// DeferredOps are operations more that its first set of pipes has then.
+	Deferred    clock.Ticks
+	DeferredOps int
+	// Flags is how much longer the latency is from the flags than from other operands, for a core with BackEnd.
+	Flags clock.Ticks
 }
 
 // TLB2 describes a TLB behind those for instructions and data. Its zero value is none.

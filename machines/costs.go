@@ -130,7 +130,10 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 		cycles("occupancy", &c.Occupancy, false))
 	if mr.m.CPU.BackEnd.On {
 		mr.to(r, &c, ports)
-		fields = append(fields, cycles("deferred", &c.Deferred, false))
+		fields = append(fields, cycles("deferred", &c.Deferred, false), cycles("flags", &c.Flags, false))
+		if r.Has("deferred_uops") {
+			fields = append(fields, count("deferred_uops", &c.DeferredOps, 1, cpus.MaxUops))
+		}
 	}
 	mr.section(r, fields...)
 	if uops > 0 {

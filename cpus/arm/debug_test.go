@@ -5,6 +5,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/require"
+	"kprobesim/mmu"
 )
 
 // mcr14 writes a debug register.
@@ -88,4 +89,20 @@ func TestDebugIdentification(t *testing.T) {
 	if v := to(t, c); v != vecSupervisorCall || c.R[1]>>28 != 3 || c.R[1]>>24&15 != 5 || c.R[1]>>16&15 != 5 || c.R[2] != 0 {
 		t.Errorf("%s, DBGDIDR %#x, DBGOSLSR %#x", vectorNames[v], c.R[1], c.R[2])
 	}
+}
+
+// TestCacheSizes reads CCSIDR of each cache that CSSELR selects (ARM ARM, B4.1.19).
+func TestCacheSizes(t *testing.T) {
+	for selected, want := range []uint32{127<<13 | 3<<3 | 2, 255<<13 | 1<<3 | 2, 1023<<13 | 7<<3 | 2} {
+		c := newWorld(t, cpus.Window, []uint32{mcr(0, 2, 0, 0, 2), mrc(0, 1, 0, 0, 1), insnSVC}).cpu()
+		c.cfg.L1I, c.cfg.L1D, c.cfg.L2 = geometry(32<<10, 2), geometry(32<<10, 4), geometry(512<<10, 8)
+		c.R[2] = uint64(selected)
+		if v := to(t, c); v != vecSupervisorCall || uint32(c.R[1]) != want {
+			t.Errorf("cache %d: %s, CCSIDR %#x, want %#x", selected, vectorNames[v], c.R[1], want)
+		}
+	}
+}
+
+func geometry(size, ways int) mmu.CacheConfig {
+	return mmu.CacheConfig{Size: size, Ways: ways, Line: 64}
 }

@@ -2,11 +2,14 @@ package engine
 
 // deferral returns how much longer an instruction takes for the constants that its operands hold, and notes which registers
 // hold one behind it. An address is added up with its constant in any case.
-func (c *Core) deferral(op *Op, u *pipePrice) (late ticks) {
+func (c *Core) deferral(op *Op, u *pipePrice, ready ticks) (late ticks) {
 	p := c.pipes
 	sources := uint64(1)<<(op.S1&regMask) | 1<<(op.S2&regMask) | 1<<(op.S3&regMask)
 	if p.constants&sources != 0 {
 		late = u.deferred
+		for range u.adds {
+			p.take(u.to[0], ready, p.atStart)
+		}
 	}
 	holds := u.defers || u.copies && op.Flags&(Loads|Clears) == 0 && p.constants>>(op.S1&regMask)&1 != 0
 	c.settleConstants(op)

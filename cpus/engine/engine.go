@@ -87,6 +87,7 @@ type Spec struct {
 	InOrder  []uint8 // classes that neither model lets overlap
 	Stack    uint8   // number of the stack pointer
 	Sink     uint8   // number of a register that nothing waits for, which stands for an absent result
+	Flags    uint64  // registers that hold flags, a bit for each number
 	AddrMask uint64
 	Pages    mmu.PageSizes // logarithms of page sizes
 	// Swapped says that the most significant byte of an operand comes first, which is a matter of the host's time.
@@ -107,7 +108,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.backTLBs(cfg, s.Pages)
 	c.initTiming(s.ISA, cfg, s.InOrder)
 	c.predictor.init(cfg.Predictor, s.Align)
-	c.stack, c.sink = s.Stack, s.Sink
+	c.stack, c.sink, c.flags = s.Stack, s.Sink, s.Flags
 	if bus.Predictor != 0 {
 		c.recall(bus.Predictor.Sequence(n))
 	}

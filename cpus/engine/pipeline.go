@@ -52,6 +52,8 @@ type pipePrice struct {
 	defers   bool  // its result holds a constant that is still to be added
 	copies   bool  // its result holds one if its operand does
 	deferred ticks // its latency is longer if an operand holds one
+	adds     int   // and it is so many operations more of its first set
+	flags    ticks // its latency from flags is longer
 
 	unlaminates bool // it is an operation more if its address has an index
 	renames     bool // its load has a store's data without latency if its address has none
@@ -94,6 +96,7 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 		price.unlaminates = slices.Contains(cfg.FrontEnd.Unlaminates, n)
 		price.renames = slices.Contains(b.Renames, n)
 		price.defers, price.deferred = slices.Contains(b.Defers, n), k.Deferred
+		price.flags, price.adds = k.Flags, k.DeferredOps
 		price.copies = price.n == 0 && k.Latency == 0
 	}
 	p.defers = len(b.Defers) > 0
@@ -388,6 +391,9 @@ func (c *Core) stackPipe(op *Op, d ticks) ticks {
 func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_, done ticks) {
 	p, k := c.pipes, &c.cost[op.Class]
 	ready := max(d, c.ready[op.S1&regMask], c.ready[op.S2&regMask], c.ready[op.S3&regMask])
+	if u.flags != 0 {
+		ready = max(ready, c.flagsReady(op)+u.flags)
+	}
 	if op.Flags&Loads != 0 {
 		ready = max(ready, c.loadPipes(op, u, d, a))
 	}
@@ -414,7 +420,7 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 	}
 	latency := k.latency
 	if p.defers {
-		latency += c.deferral(op, u)
+		latency += c.deferral(op, u, ready)
 	}
 	done = max(start+latency, last+min(k.latency, clock.PerCycle))
 	second := done
@@ -432,6 +438,16 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 		d = max(d, c.drained-c.slack)
 	}
 	return d, done
+}
+
+// flagsReady is when the flags that an instruction reads are ready, or 0.
+func (c *Core) flagsReady(op *Op) (at ticks) {
+	for _, r := range []uint8{op.S1, op.S2, op.S3} {
+		if c.flags>>(r&regMask)&1 != 0 {
+			at = max(at, c.ready[r&regMask])
+		}
+	}
+	return at
 }
 
 // loadPipes is loaded with a pipe. A load that was renamed as a copy of a store's data has no latency.

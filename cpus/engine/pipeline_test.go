@@ -148,11 +148,38 @@ func TestDeferredConstants(t *testing.T) {
 			c.Classes["add"], c.BackEnd.Defers = k, classes
 		}
 	}
+	reader := [4]byte{toyAdd, 10, 7, 4}
+	more := func(n int) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			defers("add")(c)
+			k := c.Classes["add"]
+			k.DeferredOps = n
+			c.Classes["add"] = k
+		}
+	}
 	timePipes(t, []pipesCase{
 		{name: "nothing is deferred", body: [][4]byte{chain}, change: defers(), cycles: 40},
 		{name: "a reader adds the constant", body: [][4]byte{chain}, change: defers("add"), cycles: 160},
 		{name: "a register without one", body: [][4]byte{other}, change: defers("add"), cycles: 40},
+		{name: "an addition and a reader", body: [][4]byte{other, reader}, change: more(0), cycles: 80},
+		{name: "a reader is three operations", body: [][4]byte{other, reader}, change: more(2), cycles: 160},
+		{name: "none where there is no constant", body: [][4]byte{other, other}, change: more(2), cycles: 80},
 		{name: "a register that was written since", body: [][4]byte{chain, {toyLoad, 7, 20, 0}}, change: defers("add"), cycles: 40},
+	})
+}
+
+// TestFlagsOfTwoOperations times chains through a register with flags, from which the latency is longer, and through another one.
+func TestFlagsOfTwoOperations(t *testing.T) {
+	longer := func(c *cpus.Config) {
+		k := c.Classes["add"]
+		k.Flags = 2 * clock.PerCycle
+		c.Classes["add"] = k
+	}
+	flags, other := [4]byte{toyAdd, 9, 9, 4}, [4]byte{toyAdd, 7, 7, 4}
+	timePipes(t, []pipesCase{
+		{name: "a chain through flags", body: [][4]byte{flags}, cycles: 80},
+		{name: "from which the latency is longer", body: [][4]byte{flags}, change: longer, cycles: 240},
+		{name: "a chain through another register", body: [][4]byte{other}, change: longer, cycles: 80},
 	})
 }
 

@@ -110,9 +110,10 @@ type windowState struct {
 	moved   bool // the stack engine holds a displacement that the stack pointer lacks
 
 	stackEngine, zeroIdioms bool
-	stack                   uint8 // number of the stack pointer
-	sink                    uint8 // number of a register that nothing waits for
-	farthest                ticks // the longest way of a store's data to a load
+	stack                   uint8  // number of the stack pointer
+	sink                    uint8  // number of a register that nothing waits for
+	flags                   uint64 // registers that hold flags
+	farthest                ticks  // the longest way of a store's data to a load
 
 	slot       ticks  // one issue slot
 	loadBusy   ticks  // time that a load keeps its port

@@ -93,7 +93,7 @@ func toyBeside(m *mmu.Memory, cfg *cpus.Config, n int, first *toy, d *mmu.Direct
 		Memory: m, Directory: d, Native: [2]uint64{1, 1},
 		Phase: func(pc uint64) uint8 { return uint8(pc >> 16 & 1) },
 	}
-	spec := Spec{ISA: toyISA(), MaxInsn: 4, Sink: 41, AddrMask: ^uint64(0), Pages: mmu.PageSizes{12, 21}}
+	spec := Spec{ISA: toyISA(), MaxInsn: 4, Sink: 41, Flags: 1 << 9, AddrMask: ^uint64(0), Pages: mmu.PageSizes{12, 21}}
 	var share *Engine[toy, toyInsn]
 	if first != nil {
 		share = &first.Engine

@@ -152,7 +152,7 @@ func (c *CPU) build(n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func
 	case RealMode:
 		c.reset = (*CPU).resetReal
 	}
-	spec := engine.Spec{ISA: ISA64(), MaxInsn: maxInsn, InOrder: startsRepeat(), Stack: rsp, Sink: rSink, Pages: c.pages}
+	spec := engine.Spec{ISA: ISA64(), MaxInsn: maxInsn, InOrder: startsRepeat(), Stack: rsp, Sink: rSink, Flags: 1<<rFlags | 1<<rPartial, Pages: c.pages}
 	var share *engine.Engine[CPU, inst]
 	if first, ok := bus.First.(*CPU); ok {
 		share, c.latest = &first.Engine, &first.latestRead

@@ -165,7 +165,7 @@ func TestFindsDeferredConstants(t *testing.T) {
 		root, err := doc.Parse(file, b)
 		require.NoError(t, err)
 		if defers {
-			for _, n := range []string{`back_end.defers=["alu_imm_small"]`, `cost.alu_imm_small={ uops = 1, latency = 0, source = "IL: 0" }`} {
+			for _, n := range []string{`back_end.defers=["lea_small"]`, `cost.lea_small={ uops = 1, latency = 0, source = "IL: 0" }`} {
 				s := require.Must(doc.ParseSetting(n))(t)
 				require.NoError(t, s.Apply(root))
 			}

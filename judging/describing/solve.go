@@ -39,8 +39,8 @@ const (
 	least     = 0.02
 )
 
-// deferred is a number of cores alone that leave constants to those who read them.
-const deferred = "deferred"
+// deferred is a number of cores alone that leave constants to those who read them. The flags of small are then computed by themselves.
+const deferred, small = "deferred", "cost.alu_imm_small"
 
 // instructions runs the loops of the list.
 func (d *Describer) instructions() error {
@@ -57,7 +57,7 @@ func (d *Describer) instructions() error {
 
 // knows reports whether the description may have the number of a loop.
 func (d *Describer) knows(l loop) bool {
-	return l.What != deferred || d.node("back_end", "defers") != nil
+	return l.What != deferred && l.Key != small || d.node("back_end", "defers") != nil
 }
 
 // time times a copy on the host.
