@@ -17,7 +17,7 @@ SCHEDULES ?= 400
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help quick check cluster notebook hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races compare faults man paper release rows
+.PHONY: help quick check cluster notebook hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races protocols compare faults man paper release rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
@@ -113,6 +113,12 @@ waits: ## what users wait for, beside an older build of the program: OLD=../old/
 
 races: ## search for races: SCHEDULES of every scenario
 	$(GO) run ./cmd/kprobesim races $$(ls races/scenarios/*.toml) --per-scenario --schedules $(SCHEDULES)
+
+# Mutants of races/protocol.mutants, by name, or new for those that were not searched for yet.
+PROTOCOLS ?= all
+
+protocols: ## search for races in kernels with the mistakes of races/protocol.mutants, and write what was found (takes an hour; needs what guest needs)
+	$(GO) test -count=1 -v -timeout 12h -run '^TestProtocolsNotice$$' ./races -protocols $(PROTOCOLS) -schedules 20000
 
 faults: ## kill a thousand runs at chance moments: nothing that is finished may be lost
 	KPROBESIM_FAULTS=$(FAULTS) $(GO) test -count=1 -v -timeout 40m -run '^(TestKilledRunsLoseNothing|TestFaultsAtEveryChange|TestDamagedIsNotKept)$$' ./cmd/kprobesim ./results/outdir ./experiments/keeping

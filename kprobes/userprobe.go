@@ -234,8 +234,8 @@ func (k *Kprobes) insertUser(c Caller, p uint64, wanted func() bool) error {
 		if err := k.m.atOnce(func() error { return k.prepareUser(c, s, addr, code) }); err != nil {
 			return err
 		}
+		s.inserting++ // before anybody can come in between: a removal would not wait
 		k.m.Store(s.p, k.l.p.addr, addr)
-		s.inserting++
 		k.storeUser(c, s, at, k.arch.Breakpoint)
 		s.inserting--
 		k.smp.Wake(c, &s.inserted)

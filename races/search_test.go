@@ -47,7 +47,7 @@ func variants(t *testing.T, f func(t *testing.T, s *Scenario, v *Variant)) {
 // probesOfACall is the number of probes that a call can hit: scenarios may have several in one function, which most of
 // its calls hit two of.
 func probesOfACall(s *Scenario) uint64 {
-	if s.Name == "overlap" || s.Name == "user-exit" || s.Name == "user" {
+	if s.Name == "overlap" || s.Name == "user-exit" || s.Name == "user" || s.Name == "strike" {
 		return uint64(len(s.Probes))
 	}
 	return 1

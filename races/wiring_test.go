@@ -137,3 +137,15 @@ func TestRefusalEndsNothing(t *testing.T) {
 		require.That(t, o.Violation == nil || o.Violation.Kind != Died, "schedule %d: %s", o.N, o.Violation)
 	}
 }
+
+// TestChainIsShared wants the two functions of scenario chain to be in one chain, by the guest's hash of 6 bits of 64.
+func TestChainIsShared(t *testing.T) {
+	s := require.Must(Load("chain"))(t)
+	for i := range s.Variants {
+		l := require.Must(newLab(s, &s.Variants[i], ""))(t)
+		p, q := require.Must(l.symbol(s.Probes[0].Target))(t), require.Must(l.symbol(s.Probes[1].Target))(t)
+		const multiplier, shift = 0x9e37fffffffc0001, 58
+		require.That(t, p.Addr*multiplier>>shift == q.Addr*multiplier>>shift,
+			"%s: %s and %s are in two chains: choose two that hash alike", l.im.Name, p.Name, q.Name)
+	}
+}

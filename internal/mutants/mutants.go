@@ -16,17 +16,31 @@ import (
 
 // Mutant is a mistake: one piece of a file and what stands in its place.
 type Mutant struct {
-	Row      int    // of the page that lists behaviours
+	Row      int    // of the page that lists behaviours, 0 where Title names the mutant
+	Title    string // of a mistake in a protocol
 	File     string // below the root of the repository
 	Old, New string
 	// Images are the guest kernels that a mutant of the guest's sources is built for, as the program lists them.
 	Images []string
 	// None is the reason why there is no mutant.
 	None string
+	// Class and Effect say what kind of mistake in a protocol it is, and what it would do to a machine. By are the variants of
+	// scenarios, as SCENARIO/VARIANT, that searches for races ask in this order. Where none notices it, Harmless says why it does no
+	// harm, or Open what the searches lack.
+	Class, Effect, Harmless, Open string
+	By                            []string
 }
 
 // Name names the mutant in the environment: its place in the list.
 func Name(i int) string { return "m" + strconv.Itoa(i+1) }
+
+// String is how errors name the mutant.
+func (m *Mutant) String() string {
+	if m.Title != "" {
+		return "mutant " + m.Title
+	}
+	return fmt.Sprintf("row %d", m.Row)
+}
 
 // Guest reports whether the mutant changes guest code.
 func (m *Mutant) Guest() bool { return strings.HasPrefix(m.File, guestSources+"/") }
@@ -47,11 +61,11 @@ func Read(path string) ([]Mutant, error) {
 			continue
 		}
 		word, rest, _ := strings.Cut(line, " ")
-		if word == "row" {
+		if word == "row" || word == "mutant" {
 			list = append(list, Mutant{})
 		}
 		if len(list) == 0 {
-			return nil, fmt.Errorf("%s:%d: a mutant begins with row NUMBER", path, n+1)
+			return nil, fmt.Errorf("%s:%d: a mutant begins with row NUMBER or mutant NAME", path, n+1)
 		}
 		if err := list[len(list)-1].line(word, rest); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path, n+1, err)
@@ -65,6 +79,18 @@ func (m *Mutant) line(word, rest string) (err error) {
 	switch word {
 	case "row":
 		m.Row, err = strconv.Atoi(rest)
+	case "mutant":
+		m.Title = rest
+	case "class":
+		m.Class = rest
+	case "effect":
+		m.Effect = rest
+	case "harmless":
+		m.Harmless = rest
+	case "open":
+		m.Open = rest
+	case "by":
+		m.By = strings.Fields(rest)
 	case "file":
 		m.File = rest
 	case "images":
@@ -76,7 +102,7 @@ func (m *Mutant) line(word, rest string) (err error) {
 	case "+":
 		m.New = joined(m.New, rest)
 	default:
-		err = fmt.Errorf("%q: a line begins with row, file, images, none, - or +", word)
+		err = fmt.Errorf("%q: a line begins with row, mutant, class, effect, by, harmless, open, file, images, none, - or +", word)
 	}
 	return err
 }
@@ -97,13 +123,13 @@ func (m *Mutant) Check(root string) error {
 	text, err := os.ReadFile(filepath.Join(root, m.File))
 	switch n := strings.Count(string(text), m.Old); {
 	case err != nil:
-		return fmt.Errorf("row %d: %w", m.Row, err)
+		return fmt.Errorf("%s: %w", m, err)
 	case m.Old == "" || m.Old == m.New:
-		return fmt.Errorf("row %d: %s: nothing is changed", m.Row, m.File)
+		return fmt.Errorf("%s: %s: nothing is changed", m, m.File)
 	case n != 1:
-		return fmt.Errorf("row %d: the old text stands %d times in %s: write as much of it as is there once\n%s", m.Row, n, m.File, m.Old)
+		return fmt.Errorf("%s: the old text stands %d times in %s: write as much of it as is there once\n%s", m, n, m.File, m.Old)
 	case m.Guest() != (len(m.Images) > 0):
-		return fmt.Errorf("row %d: %s: a mutant of the guest's sources names images, and no other does", m.Row, m.File)
+		return fmt.Errorf("%s: %s: a mutant of the guest's sources names images, and no other does", m, m.File)
 	}
 	return nil
 }

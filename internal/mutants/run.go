@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,17 +36,13 @@ func NewBench(root, folder string, list []Mutant) (*Bench, error) {
 // Those that measure or search come last, since they take longest. One that is stopped by the limit has failed if
 // without the mutant it takes less than a third of that.
 func (b *Bench) Caught(ctx context.Context, i int, tests []string, limit time.Duration) (string, error) {
-	env := []string{Environment + "=" + Name(i)}
-	if m := &b.list[i]; m.Guest() {
-		images, err := b.images(i)
-		if err != nil {
-			return "", err
-		}
-		env = []string{imagesEnvironment + "=" + images}
+	env, err := b.env(i)
+	if err != nil {
+		return "", err
 	}
 	tests = slices.SortedStableFunc(slices.Values(tests), func(x, y string) int { return slow(x) - slow(y) })
 	for _, test := range tests {
-		end, err := b.run(ctx, test, env, limit)
+		end, err := b.run(ctx, nil, test, env, limit)
 		if err != nil {
 			return "", err
 		}
@@ -61,6 +58,30 @@ func (b *Bench) Caught(ctx context.Context, i int, tests []string, limit time.Du
 		}
 	}
 	return "", nil
+}
+
+// env returns the variables by which a binary of tests makes the mistake.
+func (b *Bench) env(i int) ([]string, error) {
+	if m := &b.list[i]; !m.Guest() {
+		return []string{Environment + "=" + Name(i)}, nil
+	}
+	images, err := b.images(i)
+	return []string{imagesEnvironment + "=" + images}, err
+}
+
+// Output runs a test with a mutant, and with more of an environment, and returns what it prints. One that is stopped by the limit
+// is an error.
+func (b *Bench) Output(ctx context.Context, i int, test string, limit time.Duration, more ...string) (string, error) {
+	env, err := b.env(i)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	end, err := b.run(ctx, &out, test, append(env, more...), limit)
+	if err == nil && end == stopped {
+		err = fmt.Errorf("%s: %s does not end within %s", &b.list[i], test, limit)
+	}
+	return out.String(), err
 }
 
 // slow is 1 for tests of packages whose tests measure or search.
@@ -82,8 +103,8 @@ const (
 	stopped // by the limit
 )
 
-// run runs one test.
-func (b *Bench) run(ctx context.Context, test string, env []string, limit time.Duration) (ending, error) {
+// run runs one test. What it prints goes to out, or nowhere.
+func (b *Bench) run(ctx context.Context, out io.Writer, test string, env []string, limit time.Duration) (ending, error) {
 	dot := strings.LastIndex(test, ".")
 	pkg, name := test[:dot], test[dot+1:]
 	binary := filepath.Join(b.folder, strings.ReplaceAll(pkg, "/", "__")+".test")
@@ -100,7 +121,7 @@ func (b *Bench) run(ctx context.Context, test string, env []string, limit time.D
 	if !b.Short {
 		c.Env = append(c.Env, hosttools.LongRuns+"=1")
 	}
-	c.WaitDelay = time.Second
+	c.WaitDelay, c.Stdout = time.Second, out
 	err := c.Run()
 	var exit *exec.ExitError
 	switch {
@@ -135,7 +156,7 @@ func (b *Bench) images(i int) (string, error) {
 	for _, name := range slices.Sorted(slices.Values(m.Images)) {
 		isa, variant, _ := strings.Cut(name, "-")
 		if err := command(sources, nil, "sh", "build.sh", filepath.Join(folder, name+".elf"), variant, isa); err != nil {
-			return "", fmt.Errorf("row %d: image %s: %w", m.Row, name, err)
+			return "", fmt.Errorf("%s: image %s: %w", m, name, err)
 		}
 	}
 	return folder, nil

@@ -17,7 +17,7 @@ func (b *Bench) Sound(ctx context.Context, test string, limit time.Duration) (pa
 	r, known := b.sound[test]
 	if !known {
 		begin := time.Now()
-		end, err := b.run(ctx, test, nil, limit)
+		end, err := b.run(ctx, nil, test, nil, limit)
 		if err != nil {
 			return false, 0, err
 		}

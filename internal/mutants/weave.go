@@ -94,7 +94,7 @@ func weaveFile(root, name string, list []Mutant, which []int) (text, pkg string,
 			return at >= 0 && offset(n.Pos()) < at && at+len(list[i].Old) <= offset(n.End())
 		})
 		if f == nil {
-			return "", "", fmt.Errorf("row %d: the old text is in no body of a function of %s", list[i].Row, name)
+			return "", "", fmt.Errorf("%s: the old text is in no body of a function of %s", &list[i], name)
 		}
 		from, to := offset(f.Body.Lbrace)+1, offset(f.Body.Rbrace)
 		body := string(b[from:at]) + list[i].New + string(b[at+len(list[i].Old):to])
