@@ -61,6 +61,8 @@ type BackEnd struct {
 	LoadColumn int
 	// SplitTwice says that a load of two lines takes its pipe twice, and that a cycle has one such load.
 	SplitTwice bool
+	// ForwardsInside says that a store hands over any of its bytes, and not those from its first one on alone.
+	ForwardsInside bool
 }
 
 // OpCache describes a cache of decoded operations. Its zero value is none: all instructions are decoded.

@@ -17,6 +17,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/x86"
 	"kprobesim/internal/doc"
+	hostsettings "kprobesim/internal/host"
 	"kprobesim/internal/require"
 	"kprobesim/machines"
 )
@@ -189,4 +190,26 @@ func TestPrograms(t *testing.T) {
 
 func said(s Summary) string {
 	return fmt.Sprintf("%d blocks, mean %.4f, median %.4f, tau %.4f", s.Blocks, s.Mean, s.Median, s.Tau)
+}
+
+// TestStoresHandOverBytes prices chains of a store and of a load that begins behind it, in front of it or ends behind it.
+func TestStoresHandOverBytes(t *testing.T) {
+	inside, before, behind := "\x48\x89\x47\x08\x8b\x47\x0c", "\x48\x89\x47\x08\x8b\x47\x06", "\x48\x89\x47\x08\x8b\x47\x0d" // mov %rax,8(%rdi); mov 12(%rdi),%eax
+	code := hostsettings.Code
+	defer func() { hostsettings.Code = code }()
+	for _, hands := range []bool{true, false} {
+		c := *machine(t, "xeon-gold-6330")
+		c.BackEnd.ForwardsInside = hands
+		for _, hostsettings.Code.Off = range []bool{false, true} {
+			p := NewPricer(&c)
+			for _, x := range []struct {
+				block string
+				waits bool
+			}{{inside, !hands}, {before, true}, {behind, true}} {
+				pages := require.Must(p.Pages([]byte(x.block)))(t)
+				v := require.Must(p.Cycles([]byte(x.block), pages))(t)
+				require.That(t, (v > 10) == x.waits && v >= 5, "%x takes %.2f cycles, waits for the cache: %v (host code off: %v)", x.block, v, x.waits, hostsettings.Code.Off)
+			}
+		}
+	}
 }

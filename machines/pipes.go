@@ -66,6 +66,7 @@ func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
 		fields = append(fields, count("retire", &b.Retire, 1, 16))
 	}
 	b.SplitTwice = doc.Opt(r, "split_twice", false, doc.Flag)
+	b.ForwardsInside = doc.Opt(r, "forwards_inside", false, doc.Flag)
 	if r.Has("load_column") {
 		fields = append(fields, count("load_column", &b.LoadColumn, 4, 64))
 	}

@@ -58,6 +58,12 @@ func TestMeasureRead(t *testing.T) {
 	if code, stdout, stderr := command(nil, "table", mine, "--format", "csv"); code != exitOK || !strings.Contains(stdout, "k,1,empty,") {
 		t.Errorf("a table of one: exit code %d: %s%s", code, stdout, stderr)
 	}
+	apart := filepath.Join(dir, "scaling")
+	if code, _, stderr := command(fake(1000), "run", "scaling", "--out", dir); code != exitOK {
+		t.Fatalf("other points: exit code %d: %s", code, stderr)
+	}
+	code, stdout, stderr = command(nil, "table", mine, apart)
+	require.That(t, code == exitOK && strings.Contains(stdout, "xeon, measured") && strings.Contains(stdout, "CPUs"), "tables of no common points: exit code %d: %s%s", code, stdout, stderr)
 	if code, _, stderr := command(nil, "table", mine, experiment); code != exitUsage || !strings.Contains(stderr, "not both") {
 		t.Errorf("a directory and an experiment: exit code %d: %s", code, stderr)
 	}

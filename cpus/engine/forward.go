@@ -10,6 +10,7 @@ type sentStores struct {
 	live     uint64               // stores, the last ones placed, that a load may have to wait for
 	pairs    bool                 // it matters whether a store lies in the line of the one before it, lastLine
 	lastLine uint64
+	partly   uint64 // what a load finds whose bytes the store has, but from another one on: inside or blocking
 }
 
 // sentStore is one of them. The zero value has no bytes.
@@ -31,6 +32,7 @@ const (
 	noStore   = iota
 	forwarded // one that has its bytes and hands them over
 	blocking  // one that has some of its bytes: it must be in the cache first
+	inside    // one that has its bytes behind others and hands them over
 )
 
 // storesMatter reports whether there is any store that a load may have to wait for.
@@ -60,8 +62,8 @@ func (c *Core) mayFind(pa, n uint64) bool {
 
 // findStore looks for the store that a load of n bytes has to wait for: the youngest one with bytes in the
 // load's first or last unit. One that was in the cache when the block began is as good as none. A store forwards
-// when the load begins where it does and reads no more than it wrote. docs/timing.md names the
-// manuals that say so.
+// when the load begins where it does and reads no more than it wrote, or on some cores when it reads any of the bytes that it
+// wrote. docs/timing.md names the manuals that say so.
 func (c *Core) findStore(pa, n uint64) {
 	end := pa + n
 	s, t := &c.sent[pa>>2&(sentUnits-1)], &c.sent[(end-1)>>2&(sentUnits-1)]
@@ -73,7 +75,11 @@ func (c *Core) findStore(pa, n uint64) {
 		return
 	}
 	what := number<<24 | uint64(c.idx)<<8 | forwarded<<16 | inMatch
-	if s.pa != pa || s.end < end {
+	switch {
+	case s.pa == pa && end <= s.end:
+	case s.pa < pa && end <= s.end:
+		what ^= (forwarded ^ c.partly) << 16
+	default:
 		what ^= (forwarded ^ blocking) << 16
 	}
 	if c.outcome >= oneInput {

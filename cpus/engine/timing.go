@@ -192,6 +192,9 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 		t.leastIssue = 0 // the next one may go into the present group
 	}
 	t.farthest = max(t.ev[evForward], t.ev[evModifyForward], t.ev[evStackForward])
+	if t.partly = blocking; cfg.BackEnd.ForwardsInside {
+		t.partly = inside
+	}
 	if len(cfg.BackEnd.Renames) > 0 {
 		t.farthest = max(t.farthest, cfg.L1D.Latency) // data that are known early enough are used where the cache would not have answered
 	}

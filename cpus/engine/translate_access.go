@@ -344,6 +344,16 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 	g.Op(h.Cmp, 8, h.Local5, h.Local2)
 	g.Jcc(h.AboveOrEq, note)
 	g.Bind(blocks)
+	if c.partly == inside {
+		some := g.NewLabel()
+		g.OpLoad(h.Cmp, 8, h.Local8, h.At(h.Local4, int32(unsafe.Offsetof(s.pa))))
+		g.Jcc(h.NotAbove, some)
+		g.Op(h.Cmp, 8, h.Local2, h.Local5)
+		g.Jcc(h.Above, some)
+		g.OpImm(h.Xor, 8, h.Spare, (forwarded^inside)<<16)
+		g.Jmp(note)
+		g.Bind(some)
+	}
 	g.OpImm(h.Xor, 8, h.Spare, (forwarded^blocking)<<16)
 	g.Bind(note)
 	g.note(h.Spare)

@@ -129,7 +129,7 @@ func TestLeavesOpen(t *testing.T) {
 func TestFindsColumnsOfLoads(t *testing.T) {
 	for _, c := range []struct {
 		column, pipes string
-		twice, found  string // split_twice
+		twice, found  string // split_twice, and forwards_inside
 	}{
 		{"8", `["p2", "p3", "p5"]`, "true", "8"},
 		{"4", `["p2", "p3", "p5"]`, "false", "4"},
@@ -140,7 +140,7 @@ func TestFindsColumnsOfLoads(t *testing.T) {
 		require.NoError(t, err)
 		root, err := doc.Parse(file, b)
 		require.NoError(t, err)
-		for _, n := range []string{"back_end.load_column=" + c.column, "back_end.split_twice=" + c.twice, "port.load.ports=" + c.pipes} {
+		for _, n := range []string{"back_end.load_column=" + c.column, "back_end.split_twice=" + c.twice, "back_end.forwards_inside=" + c.twice, "port.load.ports=" + c.pipes} {
 			s := require.Must(doc.ParseSetting(n))(t)
 			require.NoError(t, s.Apply(root))
 		}
@@ -153,6 +153,7 @@ func TestFindsColumnsOfLoads(t *testing.T) {
 		got := d.text("back_end", "load_column")
 		require.That(t, got == c.found && len(d.Open) == 0, "columns of %s bytes, pipes %s: found %q, open %q", c.column, c.pipes, got, d.Open)
 		require.Equal(t, d.text("back_end", "split_twice") == "true", (c.twice == "true"), "loads of two lines take their pipes twice: %s, found", c.twice)
+		require.Equal(t, d.text("back_end", "forwards_inside") == "true", (c.twice == "true"), "stores hand over any bytes: %s, found", c.twice)
 	}
 }
 

@@ -2,6 +2,7 @@ package describing
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"kprobesim/internal/doc"
@@ -20,7 +21,7 @@ func (d *Describer) loads() error {
 	if err := d.columns(same); err != nil {
 		return err
 	}
-	return d.splitLoads(same)
+	return errors.Join(d.splitLoads(same), d.forwards())
 }
 
 // furthest is the bytes from one load to the next that no column has.
@@ -35,15 +36,20 @@ func (d *Describer) timeLoadsAt(first, second byte) (float64, error) {
 	for i, register := range []byte{0, 1, 2, 3, rsi, rdi} {
 		code.Write([]byte{0x41, 0x8b, 0x40 | register<<3, []byte{first, second}[i&1]})
 	}
+	return d.timeTouching(code.Bytes())
+}
+
+// timeTouching times code with the pages that it touches.
+func (d *Describer) timeTouching(code []byte) (float64, error) {
 	m, err := d.Read(d.Root)
 	if err != nil {
 		return 0, err
 	}
-	pages, err := judging.NewPricer(&m.CPU).Pages(code.Bytes())
+	pages, err := judging.NewPricer(&m.CPU).Pages(code)
 	if err != nil {
 		return 0, err
 	}
-	return d.time(code.Bytes(), pages)
+	return d.time(code, pages)
 }
 
 // clearly is how much longer loads take that wait for each other.
@@ -87,6 +93,26 @@ func (d *Describer) splitLoads(same float64) error {
 		return nil
 	}
 	remove(d.node("back_end"), "split_twice")
+	d.source(how, "back_end")
+	return nil
+}
+
+// forwards finds out whether a store hands over bytes behind its first one: mov %rax,8(%rdi); mov 12(%rdi),%eax. A load that begins
+// before the store waits in any case.
+func (d *Describer) forwards() error {
+	var took [2]float64
+	for i, from := range []byte{12, 6} {
+		var err error
+		if took[i], err = d.timeTouching([]byte{0x48, 0x89, 0x47, 8, 0x8b, 0x47, from}); err != nil {
+			return d.open("back_end.forwards_inside", err)
+		}
+	}
+	how := fmt.Sprintf("a load inside a store takes %.2f cycles, one that begins before it %.2f", took[0], took[1])
+	if took[1] > clearly*took[0] {
+		d.measured(&doc.Node{Kind: doc.Bool, Text: "true"}, how, "back_end", "forwards_inside")
+		return nil
+	}
+	remove(d.node("back_end"), "forwards_inside")
 	d.source(how, "back_end")
 	return nil
 }
