@@ -65,7 +65,8 @@ func (h *Host) cycles(block []byte, pages []uint64, copies int) (float64, error)
 		&native.Job{Pages: pages, Fill: fillWord, Passes: passes, Repeats: repeats})
 }
 
-// Difference times two programs in core cycles, and returns by how much the first is longer, of so many parts that it has more.
+// Difference times two programs in core cycles, and returns by how much the first is longer, of so many parts that it has more. A
+// host on which the longer one takes no longer is busy.
 // The job says the rest.
 func (h *Host) Difference(more, less []byte, parts int, j *native.Job) (float64, error) {
 	j.Programs, j.Control = [][]byte{h.clock[0], more, h.clock[1], less}, control
@@ -83,7 +84,7 @@ func (h *Host) Difference(more, less []byte, parts int, j *native.Job) (float64,
 			slices.Sort(all[i])
 			settled = settled && float64(all[i][1]) <= near*float64(all[i][0])
 		}
-		if settled {
+		if settled && all[0][0] > all[2][0] && all[1][0] > all[3][0] {
 			h.tick = float64(all[0][0]-all[2][0]) / ((longChain - shortChain) * chainLoops)
 			return (float64(all[1][0]) - float64(all[3][0])) / float64(parts) / h.tick, nil
 		}

@@ -16,6 +16,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/x86"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
 	hostsettings "kprobesim/internal/host"
 	"kprobesim/internal/require"
@@ -211,5 +212,25 @@ func TestStoresHandOverBytes(t *testing.T) {
 				require.That(t, (v > 10) == x.waits && v >= 5, "%x takes %.2f cycles, waits for the cache: %v (host code off: %v)", x.block, v, x.waits, hostsettings.Code.Off)
 			}
 		}
+	}
+}
+
+// TestPagesAreCrossed prices stores and chains of loads of two lines and of two pages.
+func TestPagesAreCrossed(t *testing.T) {
+	c := *machine(t, "xeon-gold-6330")
+	c.Events["split_line"], c.Events["split_page"] = 7*clock.PerCycle, 24*clock.PerCycle
+	p := NewPricer(&c)
+	for _, x := range []struct {
+		block    string
+		from, to float64
+	}{
+		{"\x89\x87\x3e\x00\x00\x00", 2, 2}, // mov %eax,0x3e(%rdi): of two lines
+		{"\x89\x87\x3e\x0a\x00\x00", 24, 25},
+		{"\x48\x8b\xbf\x3e\x00\x00\x00", 12, 12}, // mov 0x3e(%rdi),%rdi
+		{"\x48\x8b\xbf\x3e\x0a\x00\x00", 12, 12},
+	} {
+		pages := require.Must(p.Pages([]byte(x.block)))(t)
+		v := require.Must(p.Cycles([]byte(x.block), pages))(t)
+		require.That(t, v > x.from-0.1 && v < x.to+0.1, "%x takes %.2f cycles, want %v to %v", x.block, v, x.from, x.to)
 	}
 }

@@ -27,7 +27,7 @@ func ISA() *cpus.ISA {
 		WeakOrder: true,
 		Name:      "arm", Bits: 32, Machine: elf.EM_ARM, Order: binary.LittleEndian, CodeLine: 64,
 		TimerHz: counterHz,
-		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
+		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Spared: engine.Spared(), Ports: engine.Ports(),
 		Lines:      []string{LineFIQ: "fiq"},
 		Processor:  numbers,
 		Exceptions: vectorNames[:],

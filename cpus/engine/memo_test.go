@@ -279,7 +279,7 @@ var remembered = map[string]string{
 	"windowState.slot": fixed, "windowState.loadBusy": fixed, "windowState.fetchMask": fixed,
 	"windowState.rob": fixed, "windowState.leastIssue": fixed, "windowState.farthest": fixed,
 	"windowState.scoreboard": fixed, "windowState.grouped": fixed, "windowState.width": fixed, "windowState.room": fixed,
-	"windowState.stackEngine": fixed, "windowState.zeroIdioms": fixed, "windowState.stack": fixed, "windowState.sink": fixed,
+	"windowState.stackEngine": fixed, "windowState.zeroIdioms": fixed, "windowState.stack": fixed, "windowState.sink": fixed, "windowState.flags": fixed,
 
 	"timing.predictor": "the model does not look at it",
 }

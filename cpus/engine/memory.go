@@ -360,6 +360,8 @@ func loadCross[T Width](c *Core, va uint64) (v T, ok bool) {
 		}
 		b[i] = x
 	}
+	c.delay(inMiss, c.ev[evSplit])
+	c.step.Stalls.Split += c.ev[evSplit]
 	return T(binary.LittleEndian.Uint64(b[:])), true
 }
 
@@ -400,6 +402,8 @@ func storeCross(c *Core, va, v uint64, n int) bool {
 			return false
 		}
 	}
+	c.delay(inMissW, c.ev[evSplitPage])
+	c.step.Stalls.Split += c.ev[evSplitPage]
 	return true
 }
 

@@ -55,6 +55,7 @@ const (
 	evLoadUse
 	evCommit
 	evSplit
+	evSplitPage
 	evTLBWalk
 	evTransfer
 	evUpgrade
@@ -71,10 +72,14 @@ var eventNames = [events]string{
 	evLoadUse:       "load_use",       // what a load costs in the throughput model
 	evCommit:        "store_commit",   // from a store's retirement to its place in the cache
 	evSplit:         "split_line",     // an access that crosses a cache line
+	evSplitPage:     "split_page",     // a store that crosses a page
 	evTLBWalk:       "tlb_walk",       // a walk, beside the loads it makes
 	evTransfer:      cpus.EventTransfer,
 	evUpgrade:       cpus.EventUpgrade,
 }
+
+// Spared has the events that a description need not price, with what they cost then.
+func Spared() map[string]string { return map[string]string{eventNames[evSplitPage]: eventNames[evSplit]} }
 
 // Events names the events that the engine charges: every instruction set lists them among its own.
 func Events() []string { return eventNames[:] }

@@ -20,7 +20,7 @@ const (
 func ISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "ppc64", Bits: 64, Machine: elf.EM_PPC64, Order: binary.BigEndian,
-		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
+		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Spared: engine.Spared(), Ports: engine.Ports(),
 		WeakOrder:   true,
 		CodeLine:    128,  // of POWER4 to POWER9,
 		LockSyncs:   true, // isync behind the reservation, as the lock of asm/spinlock.h has it

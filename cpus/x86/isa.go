@@ -21,7 +21,7 @@ func ISA64() *cpus.ISA {
 	classes, inherited := allClasses()
 	return &cpus.ISA{
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
-		Classes: classes, Inherited: inherited, Fusible: fusibleNames[1:], Conditions: conditionNames[:], Events: append(engine.Events(), eventNames[:]...), Ports: engine.Ports(),
+		Classes: classes, Inherited: inherited, Fusible: fusibleNames[1:], Conditions: conditionNames[:], Events: append(engine.Events(), eventNames[:]...), Spared: engine.Spared(), Ports: engine.Ports(),
 		Lines:      []string{LineNMI: "nmi"},
 		StoresWait: true,
 		Exceptions: exceptionNames(),
