@@ -103,6 +103,7 @@ func (k *Kprobes) allocHook(rp uint64) error {
 		return err
 	}
 	k.m.Store(hook, k.l.r.hookRP, rp)
+	k.m.Store(hook, k.l.r.hookCount, 1) // of the probe itself: all instances may be freed before leaveHook
 	k.m.Store(rp, k.l.r.hook, hook)
 	return nil
 }
@@ -133,10 +134,10 @@ func (k *Kprobes) freeInstances(rp uint64) {
 	}
 }
 
-// leaveHook says that so many instances are no more. The hook goes with the last one.
+// leaveHook says that so many instances are no more, and the probe. The hook goes with the last of them.
 func (k *Kprobes) leaveHook(rp uint64, freed int) {
 	hook := k.m.Load(rp, k.l.r.hook)
-	left := k.m.Load(hook, k.l.r.hookCount) - uint64(freed)
+	left := k.m.Load(hook, k.l.r.hookCount) - uint64(freed) - 1
 	k.m.Store(hook, k.l.r.hookCount, left)
 	if left == 0 || k.opt.Mutant == MutantPoolFreed {
 		k.m.free(hook)

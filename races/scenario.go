@@ -209,7 +209,7 @@ func (s *Scenario) twice(r *doc.Reader) {
 	}
 }
 
-// apart reports what two tasks of a scenario cannot both do: each has probes of its own, in the kernel, and nothing else.
+// apart reports what two tasks of a scenario cannot both do: each has probes and watchpoints of its own, in the kernel, and nothing else.
 func (s *Scenario) apart(r *doc.Reader) {
 	used := map[int]bool{}
 	for _, a := range s.Script {
@@ -217,7 +217,7 @@ func (s *Scenario) apart(r *doc.Reader) {
 			used[i] = true
 		}
 	}
-	allowed := []string{"register", "unregister", "enable", "disable", expectMode, sleepJiffies, "settle"}
+	allowed := []string{"register", "unregister", "enable", "disable", expectMode, sleepJiffies, "settle", setWatch, clearWatch}
 	for _, a := range s.Beside {
 		if !slices.Contains(allowed, a.Verb) {
 			r.Errorf("beside", "%s is for the script: a task beside it can %s", a.Verb, strings.Join(allowed, ", "))
