@@ -193,8 +193,8 @@ func (d *Describer) searchPort(path []string, code []byte, pages []uint64, want 
 	return p, err
 }
 
-// mostCycles bounds the numbers that are tried.
-const mostCycles = 400
+// Bounds of the numbers that are tried. What would be more operations is slow for another reason.
+const mostCycles, mostOperations = 400, 4
 
 // search sets a number so that the price comes nearest to what is wanted, and returns the price. A price rises with its number.
 func (d *Describer) search(path []string, code []byte, pages []uint64, want float64) (p float64, err error) {
@@ -211,7 +211,7 @@ func (d *Describer) search(path []string, code []byte, pages []uint64, want floa
 	}
 	low, high := 0.0, mostCycles*unit
 	if unit == 1 {
-		low, high = 1, 32
+		low, high = 1, mostOperations
 	}
 	for high-low > 1 && err == nil {
 		middle := math.Floor((low + high) / 2)
