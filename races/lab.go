@@ -264,6 +264,7 @@ type trial struct {
 	failed   error
 	beside   error // of the task beside the script
 	taken    int64 // bytes that probes of the kernel itself take
+	held     int   // allocations at the end of a schedule, the fewest so far
 	blind    error // the checker cannot see what it should
 	// acting is told of each action of a script before it is done, or nil.
 	acting func(cpu int, line string)

@@ -195,6 +195,9 @@ func (m *Machine) Console() string { return m.console.String() }
 // Allocations counts the requests for guest memory so far, also those that failed.
 func (m *Machine) Allocations() int { return m.allocations }
 
+// Held is the number of allocations that nobody has given back.
+func (m *Machine) Held() int { return len(m.heap.used) }
+
 // Ended is why the run ended without a failure, such as a reset; "" where nobody gave a reason.
 func (m *Machine) Ended() string { return m.ended }
 
