@@ -89,6 +89,7 @@ func TestRowsNotice(t *testing.T) {
 		t.Skip("on demand: make rows tries the mutants of all rows, for hours")
 	}
 	b := require.Must(NewBench(root(t), t.TempDir(), mutants(t)))(t)
+	b.Long = true
 	all := rows(t)
 	for i, m := range mutants(t) {
 		if m.None != "" || !wanted(m.Row) {
@@ -123,4 +124,25 @@ func wanted(n int) bool {
 		b, err2 := strconv.Atoi(to)
 		return err == nil && err2 == nil && a <= n && n <= b
 	})
+}
+
+// TestEnters wants a test to enter the functions that it calls, and no others.
+func TestEnters(t *testing.T) {
+	list := []Mutant{
+		{File: "internal/clock/clock.go", New: "\npanic(0)"},
+		{File: "internal/clock/calendar.go", New: "\npanic(0)"},
+	}
+	for i, f := range []string{"func (t Ticks) Cycles() int64 {", "func Day(year, month, dayOfMonth int) int64 {"} {
+		b := string(require.Must(os.ReadFile(filepath.Join(root(t), list[i].File)))(t))
+		_, body, ok := strings.Cut(b, f)
+		require.Need(t, ok, "%s has no %s", list[i].File, f)
+		body, _, _ = strings.Cut(body, "\n}")
+		list[i].Old = body
+	}
+	b := require.Must(NewBench(root(t), t.TempDir(), list))(t)
+	const test = "internal/clock.TestCyclesRoundDown"
+	passed, _, err := b.Sound(t.Context(), test, time.Minute)
+	require.That(t, err == nil && passed && b.Enters(test, 0) && !b.Enters(test, 1), "passed %v, %v; enters %v and %v, want the first", passed, err, b.Enters(test, 0), b.Enters(test, 1))
+	by := require.Must(b.Caught(t.Context(), 0, []string{test}, time.Minute))(t)
+	require.Equal(t, by, test, "it is caught by")
 }

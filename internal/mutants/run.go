@@ -24,6 +24,7 @@ type Bench struct {
 	built                 map[string]error // binaries of tests, by package
 	sound                 map[string]soundRun
 	Short                 bool // leave out tests that take long
+	Long                  bool // run also those that the gate alone runs
 }
 
 // NewBench prepares runs with the mutants of a list. Whatever it writes is in the folder.
@@ -118,7 +119,7 @@ func (b *Bench) run(ctx context.Context, out io.Writer, test string, env []strin
 	defer cancel()
 	c := exec.CommandContext(short, binary, "-test.run=^"+name+"$", "-test.failfast", "-test.short="+strconv.FormatBool(b.Short))
 	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), env...)
-	if !b.Short {
+	if b.Long {
 		c.Env = append(c.Env, hosttools.LongRuns+"=1")
 	}
 	c.WaitDelay, c.Stdout = time.Second, out

@@ -2,6 +2,9 @@ package mutants
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -12,12 +15,16 @@ type soundRun struct {
 }
 
 // Sound runs a test without a mutant, once. It reports whether it passes, and what that takes. One that is stopped by the
-// limit may pass.
+// limit may pass. Enters knows then which mutants it can notice.
 func (b *Bench) Sound(ctx context.Context, test string, limit time.Duration) (passed bool, took time.Duration, err error) {
 	r, known := b.sound[test]
 	if !known {
 		begin := time.Now()
-		end, err := b.run(ctx, nil, test, nil, limit)
+		entered := b.entered(test)
+		if err := os.MkdirAll(entered, 0o777); err != nil {
+			return false, 0, err
+		}
+		end, err := b.run(ctx, nil, test, []string{enteredEnvironment + "=" + entered}, limit)
 		if err != nil {
 			return false, 0, err
 		}
@@ -25,4 +32,20 @@ func (b *Bench) Sound(ctx context.Context, test string, limit time.Duration) (pa
 		b.sound[test] = r
 	}
 	return r.passed, r.took, nil
+}
+
+// entered is the folder with a file for each mutant whose function a test enters.
+func (b *Bench) entered(test string) string {
+	return filepath.Join(b.folder, "entered", strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r == '*' || r == '|' {
+			return '_'
+		}
+		return r
+	}, test))
+}
+
+// Enters reports whether a test that Sound has run executes the function of a mutant of Go code. Else it cannot notice it.
+func (b *Bench) Enters(test string, i int) bool {
+	_, err := os.Stat(filepath.Join(b.entered(test), Name(i)))
+	return err == nil || b.list[i].Guest()
 }

@@ -12,10 +12,12 @@ import (
 	"strings"
 )
 
-// Environment says which mutant runs, and where its images are.
+// Environment says which mutant runs, where its images are, and where a run without one leaves a file for each mutant whose function it
+// enters.
 const (
-	Environment       = "KPROBESIM_MUTANT"
-	imagesEnvironment = "KPROBESIM_MUTANT_IMAGES"
+	Environment        = "KPROBESIM_MUTANT"
+	imagesEnvironment  = "KPROBESIM_MUTANT_IMAGES"
+	enteredEnvironment = "KPROBESIM_MUTANTS_ENTERED"
 )
 
 // Weave writes the files of the tree at root with all mutants of Go code in them to a folder, and returns the list that
@@ -41,7 +43,7 @@ func Weave(root, folder string, list []Mutant) (overlay string, err error) {
 		if err := put(name, text); err != nil {
 			return "", err
 		}
-		if err := put(filepath.Dir(name)+"/mutant_now.go", fmt.Sprintf(chooser, pkg, Environment)); err != nil {
+		if err := put(filepath.Dir(name)+"/mutant_now.go", fmt.Sprintf(chooser, pkg, Environment, enteredEnvironment)); err != nil {
 			return "", err
 		}
 	}
@@ -56,9 +58,20 @@ func Weave(root, folder string, list []Mutant) (overlay string, err error) {
 // chooser is the file that every package with mutants gets.
 const chooser = `package %s
 
-import "os"
+import (
+	"os"
+	"sync"
+)
 
-var mutantNow = os.Getenv(%q)
+var mutantNow, mutantsEntered = os.Getenv(%q), os.Getenv(%q)
+
+var mutantSeen sync.Map
+
+func enterMutant(name string) {
+	if _, seen := mutantSeen.LoadOrStore(name, true); !seen {
+		os.WriteFile(mutantsEntered+"/"+name, nil, 0o666)
+	}
+}
 `
 
 // The guest's mutants are images that the program opens in the place of its own.
@@ -102,7 +115,7 @@ func weaveFile(root, name string, list []Mutant, which []int) (text, pkg string,
 		if f.Type.Results == nil {
 			end = "\nreturn\n"
 		}
-		all = append(all, insertion{from, fmt.Sprintf("\nif mutantNow == %q {%s%s}\n", Name(i), body, end)})
+		all = append(all, insertion{from, fmt.Sprintf("\nif mutantsEntered != \"\" {\nenterMutant(%[1]q)\n}\nif mutantNow == %[1]q {%[2]s%[3]s}\n", Name(i), body, end)})
 	}
 	slices.SortStableFunc(all, func(x, y insertion) int { return y.at - x.at })
 	text = string(b)

@@ -2,8 +2,9 @@
 // at once, and a score for each package at the end or when it is interrupted. `make mutants` runs it.
 //
 // A mistake is a condition that is negated, an operator or a number that is another, a statement or a result that is left
-// out. They are drawn from all packages by a seed. It leaves out mistakes of two places at once, declarations, and values beside an error. All drawn
-// mutants of a package are compiled into one binary of tests (package mutants), so nothing of the tree is touched.
+// out. They are drawn from all packages by a seed. It leaves out mistakes of two places at once, declarations, and values beside an error.
+// All drawn mutants of a package are compiled into one binary of tests (package mutants), so nothing of the tree is touched. Tests of a
+// package that never come to the changed function are not asked.
 package main
 
 import (
@@ -34,6 +35,7 @@ type options struct {
 	n        int
 	seed     uint64
 	short    bool
+	long     bool
 	alone    bool
 	list     string
 }
@@ -45,6 +47,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.n, "n", 40, "number of mutants")
 	flags.Uint64Var(&o.seed, "seed", 1, "which mutants are drawn")
 	flags.BoolVar(&o.short, "short", false, "ask the short tests of the package, and of importers in the same house, alone")
+	flags.BoolVar(&o.long, "long", false, "ask also the tests that the gate alone runs")
 	flags.BoolVar(&o.alone, "own", false, "ask the tests of the package, and not those of its importers")
 	flags.StringVar(&o.list, "equivalent", "internal/mutation/equivalent.mutants", "list of mutants that no test can notice")
 	if err := flags.Parse(args); err != nil {

@@ -41,7 +41,7 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o o
 	if err != nil {
 		return err
 	}
-	bench.Short = o.short
+	bench.Short, bench.Long = o.short, o.long
 	defer printScores(scores, out)
 	tr := &trial{bench, map[string]time.Duration{}, out}
 	for i, m := range which {
@@ -110,8 +110,8 @@ func (tr *trial) noticed(ctx context.Context, i int, testers []string) (by strin
 		if err := tr.measure(ctx, p); err != nil {
 			return "", err
 		}
-		if tr.takes[p] == 0 {
-			continue // tests that fail anyway notice nothing
+		if tr.takes[p] == 0 || !tr.bench.Enters(p+everyTest, i) {
+			continue // tests that fail anyway notice nothing, nor do those that never come to the mutant
 		}
 		by, err := tr.bench.Caught(ctx, i, []string{p + everyTest}, 20*time.Second+3*tr.takes[p])
 		if by != "" || err != nil {
