@@ -79,7 +79,9 @@ var eventNames = [events]string{
 }
 
 // Spared has the events that a description need not price, with what they cost then.
-func Spared() map[string]string { return map[string]string{eventNames[evSplitPage]: eventNames[evSplit]} }
+func Spared() map[string]string {
+	return map[string]string{eventNames[evSplitPage]: eventNames[evSplit]}
+}
 
 // Events names the events that the engine charges: every instruction set lists them among its own.
 func Events() []string { return eventNames[:] }
