@@ -55,21 +55,21 @@ func Weave(root, folder string, list []Mutant) (overlay string, err error) {
 	return overlay, os.WriteFile(overlay, b, 0o666)
 }
 
-// chooser is the file that every package with mutants gets.
+// chooser is the file that every package with mutants gets. Its names are none of the package's own.
 const chooser = `package %s
 
 import (
-	"os"
-	"sync"
+	mutantOS "os"
+	mutantSync "sync"
 )
 
-var mutantNow, mutantsEntered = os.Getenv(%q), os.Getenv(%q)
+var mutantNow, mutantsEntered = mutantOS.Getenv(%q), mutantOS.Getenv(%q)
 
-var mutantSeen sync.Map
+var mutantSeen mutantSync.Map
 
 func enterMutant(name string) {
 	if _, seen := mutantSeen.LoadOrStore(name, true); !seen {
-		os.WriteFile(mutantsEntered+"/"+name, nil, 0o666)
+		mutantOS.WriteFile(mutantsEntered+"/"+name, nil, 0o666)
 	}
 }
 `
