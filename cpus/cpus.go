@@ -35,7 +35,7 @@ type Cost struct {
 	Ops int
 	To  [MaxUops]string
 	// Deferred is how much longer the latency is where an operand holds a constant that is still to be added (BackEnd.Defers).
-	// DeferredOps are operations more that its first set of pipes has then.
+	// DeferredOps counts the operations that take its first set of pipes then, beside its own.
 	Deferred    clock.Ticks
 	DeferredOps int
 	// Flags is how much longer the latency is from the flags than from other operands, for a core with BackEnd.

@@ -1,7 +1,8 @@
 package engine
 
 // deferral returns how much longer an instruction takes for the constants that its operands hold, and notes which registers
-// hold one behind it. An address is added up with its constant in any case.
+// hold one behind it. The operations that add a constant first take their pipe from the time on at which the operands are ready. An
+// address is added up with its constant in any case.
 func (c *Core) deferral(op *Op, u *pipePrice, ready ticks) (late ticks) {
 	p := c.pipes
 	sources := uint64(1)<<(op.S1&regMask) | 1<<(op.S2&regMask) | 1<<(op.S3&regMask)

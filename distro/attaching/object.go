@@ -23,8 +23,8 @@ type Object struct {
 
 // Choice says what is taken of an object, and how.
 type Choice struct {
-	// Programs are those that are attached, as "NAME" or, with a place of its own, "NAME=TARGET"; nil for all but those whose section
-	// begins with a question mark.
+	// Programs names what is attached: "NAME", or "NAME=TARGET" for a program with a place of its own. Nil stands for all programs but
+	// optional ones, whose sections begin with a question mark.
 	Programs  []string
 	Target    string   // to which all others go, in place of what their sections name; "" for that
 	Variables []string // values of global variables as "NAME=NUMBER", in place of the object's

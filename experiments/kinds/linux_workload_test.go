@@ -57,10 +57,7 @@ func TestLinuxWorkloadTool(t *testing.T) {
 	require.NoError(t, err)
 	m, err := kinds.Measure(pt)
 	require.NoError(t, err)
-	values := map[string]float64{}
-	for _, r := range require.Must(reports.Records(pt, m))(t) {
-		values[r.Metric] = r.Value.Float()
-	}
+	values := valuesOf(t, pt, m)
 	for metric, want := range map[string]float64{"events_fentry_vfs_read": 20, "events_fentry_vfs_writ": 21, "events_fentry_vfs_fsyn": 0} {
 		if got, ok := values[metric]; !ok || got != want {
 			t.Errorf("%s: %v, want %v of %v", metric, got, want, values)
@@ -83,11 +80,7 @@ func workload(t *testing.T, name string, events map[string]float64) *schema.Plan
 	}
 	for _, o := range (&running.Runner{Measure: kinds.Measure, Workers: 2}).Run(p) {
 		require.NoError(t, o.Err)
-		values := map[string]float64{}
-		var sum float64
-		for _, r := range require.Must(reports.Records(o.Point, o.Measurement))(t) {
-			values[r.Metric] = r.Value.Float()
-		}
+		values, sum := valuesOf(t, o.Point, o.Measurement), 0.0
 		if o.Point.Name == "none" {
 			require.That(t, !(values[kinds.MetricRegion] < 100_000) && len(o.Measurement.Profile) != 0, "the program alone: %v", values)
 			continue
@@ -202,10 +195,7 @@ func TestLinuxWorkloadUser(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		values, sum := map[string]float64{}, 0.0
-		for _, r := range require.Must(reports.Records(pt, m))(t) {
-			values[r.Metric] = r.Value.Float()
-		}
+		values, sum := valuesOf(t, pt, m), 0.0
 		for _, phase := range kinds.LinuxPhases() {
 			sum += values[results.PhaseMetric(phase.String())]
 		}
@@ -243,10 +233,7 @@ func TestLinuxWorkloadSamples(t *testing.T) {
 	require.NoError(t, err)
 	m, err := kinds.Measure(pt)
 	require.NoError(t, err)
-	values := map[string]float64{}
-	for _, r := range require.Must(reports.Records(pt, m))(t) {
-		values[r.Metric] = r.Value.Float()
-	}
+	values := valuesOf(t, pt, m)
 	ticks := values["region_us"] / 4000
 	require.That(t, values["events"] > ticks-2 && values["events"] < ticks+2 && values["cycles_phase_irq"] > 500, "%v ticks; %v", ticks, values)
 }
@@ -277,12 +264,16 @@ func TestLinuxWorkloadStatic(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		hits := 0.0
-		for _, r := range require.Must(reports.Records(pt, m))(t) {
-			if r.Metric == "events" {
-				hits = r.Value.Float()
-			}
-		}
-		require.Equal(t, hits, 3.0, "%s: events", point)
+		require.Equal(t, valuesOf(t, pt, m)["events"], 3.0, "%s: events", point)
 	}
+}
+
+// valuesOf returns the values of a measured point by their metrics.
+func valuesOf(t *testing.T, pt *schema.Point, m *kinds.Measurement) map[string]float64 {
+	t.Helper()
+	values := map[string]float64{}
+	for _, r := range require.Must(reports.Records(pt, m))(t) {
+		values[r.Metric] = r.Value.Float()
+	}
+	return values
 }

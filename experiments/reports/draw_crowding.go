@@ -79,7 +79,7 @@ func drawCrowdingMemory(s *results.Set) (figures.Figure, error) {
 	points := s.Points()
 	last := map[string]results.Point{}
 	st := &figures.Stack{Frame: figures.Frame{
-		Title:  "Memory of a registered probe: " + place(points[0]),
+		Title:  "Memory of a registered probe: " + places(s),
 		YLabel: "bytes a probe", Caption: results.ExplainProbes(points),
 	}}
 	for _, p := range points {

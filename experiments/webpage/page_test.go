@@ -86,6 +86,7 @@ func TestPage(t *testing.T) {
 		`alt="A &#34;drawn&#34; &lt;b&gt;. Bars of it."`,
 		`alt="Overhead of a probe hit: toy-1, toy, 2010`, // of the figure that two had to have drawn
 		`What every CPU did`,
+		`<thead><tr><th scope="col">point</th><th scope="col" class="n">cpu</th>`,
 		`prefers-color-scheme: dark`,
 		`@media print`,
 		`<a href="#run-2">two</a>`,
