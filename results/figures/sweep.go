@@ -120,12 +120,12 @@ func (c *SweepChart) lines(s *results.Set, f facet, panel string, notes *sweepNo
 		return nil, fmt.Errorf("%d lines are %w, which is %d: they tell %s; sweep fewer values",
 			len(l.Series), ErrTooMuch, mostLines, countValues(f.points, c.Lines, results.Differ(f.points, results.Point.Name)))
 	}
-	notes.hidden = append(notes.hidden, l.hidden()...)
+	notes.hide(l)
 	return l, nil
 }
 
-// sweepNotes are the lines that do not show, for the caption.
-type sweepNotes struct{ dropped, hidden []string }
+// sweepNotes are the lines that do not show, for the caption. Alike are the panels of which one line shows.
+type sweepNotes struct{ dropped, hidden, alike []string }
 
 func (n *sweepNotes) drop(names []string) {
 	for _, name := range names {
@@ -142,6 +142,9 @@ func (n *sweepNotes) text() (out []string) {
 	slices.Sort(n.hidden)
 	if all := slices.Compact(n.hidden); len(all) > 0 {
 		out = append(out, strings.Join(all, "; "))
+	}
+	if len(n.alike) > 0 {
+		out = append(out, strings.TrimSuffix("all lines lie on each other: "+strings.Join(n.alike, "; "), ": "))
 	}
 	return out
 }
@@ -176,8 +179,9 @@ func (c *SweepChart) metric(l *Lines, s *results.Set, points []results.Point, m 
 	return dropped, nil
 }
 
-// hidden says which lines lie under others.
-func (l *Lines) hidden() (notes []string) {
+// hide notes which lines of a panel lie under others.
+func (n *sweepNotes) hide(l *Lines) {
+	var notes []string
 	where := ""
 	if l.Title != "" {
 		where = l.Title + ": "
@@ -190,10 +194,11 @@ func (l *Lines) hidden() (notes []string) {
 			}
 		}
 	}
-	if n := len(notes); n > 1 && n == len(l.Series)-1 { // each lies under the next one
-		return []string{where + "all lines lie on each other"}
+	if len(notes) > 1 && len(notes) == len(l.Series)-1 { // each lies under the next one
+		n.alike = append(n.alike, l.Title)
+		return
 	}
-	return notes
+	n.hidden = append(n.hidden, notes...)
 }
 
 // fitTime draws microseconds as milliseconds when all of them are thousands.
