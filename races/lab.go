@@ -219,7 +219,7 @@ func (l *lab) options() kprobes.Options {
 	o := kprobes.Default()
 	o.Boost, o.OptProbes, o.Optimization = l.v.Boost, l.v.Optimize, l.v.Optimize
 	o.Preempt, o.Patching, o.Quiesce = l.v.Preempt, l.v.Patching, l.v.Quiesce
-	o.Delay = l.s.Delay
+	o.Delay, o.Batch = l.s.Delay, l.v.Batch
 	if slices.Contains(kprobes.Mutants(), l.mutant) {
 		o.Mutant = l.mutant
 	}

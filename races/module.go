@@ -1,6 +1,7 @@
 package races
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,6 +16,7 @@ import (
 // Its memory is kept, so that an execution of what lies there afterwards can be named.
 type handlerModule struct {
 	span   span
+	memory span   // with the descriptors of functions
 	text   []byte // its functions, as they are loaded
 	loaded bool
 }
@@ -87,6 +89,7 @@ func (t *trial) place(m *image.Module, toc uint64) (err error) {
 	if n := uint64(len(m.Bytes)); n > size {
 		m.Sections = append(m.Sections, image.ModuleSection{Name: handlersTable, Addr: m.Base + size, Size: n - size})
 	}
+	t.module.memory = span{m.Base, m.Base + uint64(len(m.Bytes))}
 	if err := t.m.WriteBytes(m.Base, m.Bytes); err != nil {
 		return err
 	}
@@ -107,30 +110,43 @@ func (t *trial) insmod(a *Action) error {
 }
 
 // rmmod runs the module's exit function, which unregisters what is left of its probes, looks whether it has left one behind, and lets
-// its text vanish. One mutant has the text vanish first, another one forgets the exit function and to look.
-func (t *trial) rmmod() error {
+// its text vanish. Where the exit function leaves some, the kernel is to refuse. One mutant has the text vanish first, another one
+// forgets the exit function and to look.
+func (t *trial) rmmod(a *Action) error {
 	if !t.module.loaded {
 		return fmt.Errorf("module %s is not loaded: %w", handlersName, kprobes.ENOENT)
 	}
-	steps := []func() error{t.exit, t.leftBehind, t.vanish}
+	exit := func() error { return t.exit(a.Probes) }
+	steps := []func() error{exit, t.leftBehind, t.vanish}
 	switch t.l.mutant {
 	case MutantModuleEarly:
-		steps = []func() error{t.vanish, t.exit}
+		steps = []func() error{t.vanish, exit}
 	case MutantLeftBehind:
 		steps = []func() error{t.vanish}
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
-			return err
+			return refused(a, err)
 		}
+	}
+	return refused(a, nil)
+}
+
+// refused takes the error of unloading that an action wants.
+func refused(a *Action, err error) error {
+	switch {
+	case len(a.Probes) == 0 || err != nil && !errors.Is(err, kprobes.EBUSY):
+		return err
+	case err == nil:
+		return fmt.Errorf("module %s is gone although it has left probes behind: %w", handlersName, kprobes.EINVAL)
 	}
 	return nil
 }
 
-// exit unregisters the module's probes, the last one first.
-func (t *trial) exit() error {
+// exit unregisters the module's probes but for some, the last one first.
+func (t *trial) exit(left []int) error {
 	for i := len(t.probes) - 1; i >= 0; i-- {
-		if !t.l.s.Probes[i].Module || t.probes[i] == nil {
+		if !t.l.s.Probes[i].Module || t.probes[i] == nil || slices.Contains(left, i) {
 			continue
 		}
 		if err := t.unregister(&Action{Probes: []int{i}}); err != nil {
@@ -142,7 +158,7 @@ func (t *trial) exit() error {
 
 // leftBehind refuses to let a module go whose handlers probes still have.
 func (t *trial) leftBehind() error {
-	for _, p := range t.k.RegisteredIn(kprobes.Span{Start: t.module.span[0], End: t.module.span[1]}) {
+	for _, p := range t.k.RegisteredIn(kprobes.Span{Start: t.module.memory[0], End: t.module.memory[1]}) {
 		return fmt.Errorf("the probe at %s+%#x has its handler in module %s: %w", p.Symbol, p.Offset, handlersName, kprobes.EBUSY)
 	}
 	return nil

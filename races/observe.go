@@ -7,6 +7,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
+	"kprobesim/smp"
 )
 
 // guest answers what the checker asks a machine.
@@ -76,8 +77,11 @@ func (t *trial) watch(o cpus.Observer, all bool) {
 
 // event passes on what the parts of the kernel tell. When a patch has made a step, its store must have
 // been seen.
-// Patches by Go, of slots and modules, make no such event.
+// Patches by Go, of slots and modules, make no such event. What comes late while the machine starts belongs to no schedule.
 func (t *trial) event(e sim.Event) {
+	if e.Kind == smp.EventLate && !t.e.active {
+		return
+	}
 	t.checker.event(e)
 	if e.Kind != kprobes.EventPatch {
 		return

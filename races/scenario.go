@@ -90,6 +90,7 @@ type Variant struct {
 	Boost    bool
 	Optimize bool
 	User     bool     // all callers are user tasks
+	Batch    int      // most jumps that one pass of the optimizer undoes, or writes
 	Hasten   int64    // jiffies after which a grace period asks the CPUs that hold it up to reschedule, 0 for at once
 	Coherent bool     // stores reach instruction caches, also where software does not count on it
 	Catches  []string // mistakes that this variant must notice
@@ -217,7 +218,7 @@ func (s *Scenario) apart(r *doc.Reader) {
 			used[i] = true
 		}
 	}
-	allowed := []string{"register", "unregister", "enable", "disable", expectMode, sleepJiffies, "settle", setWatch, clearWatch}
+	allowed := []string{"register", "unregister", "enable", "disable", expectMode, sleepJiffies, "settle", stopMachine, setWatch, clearWatch}
 	for _, a := range s.Beside {
 		if !slices.Contains(allowed, a.Verb) {
 			r.Errorf("beside", "%s is for the script: a task beside it can %s", a.Verb, strings.Join(allowed, ", "))
@@ -369,6 +370,7 @@ func (s *Scenario) readVariant(r *doc.Reader) Variant {
 		User:     doc.Opt(r, "user", false, doc.Flag),
 		Jiffy:    doc.Opt(r, "jiffy", s.Jiffy, jiffies),
 		Coherent: doc.Opt(r, "coherent", false, doc.Flag),
+		Batch:    int(doc.Opt(r, "batch", int64(kprobes.Default().Batch), doc.Int(1, 1000))),
 		Hasten:   doc.Opt(r, "hasten", 0, doc.Int(0, 1000)),
 		Catches:  doc.Opt(r, "catches", nil, doc.ListOf(doc.OneOf(Mutants()...))),
 	}

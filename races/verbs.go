@@ -29,6 +29,8 @@ const (
 	spawnTask    = "spawn"
 	insertModule = "insmod"
 	removeModule = "rmmod"
+	awaitMode    = "await"
+	stopMachine  = "stop"
 )
 
 // verbs lists them in the order of messages.
@@ -45,6 +47,8 @@ func verbs() []verb {
 		{"enable", 1, 1, each(func(t *trial, i int) error { return t.toggle(i, on, t.k.Enable) })},
 		{"disable", 1, 1, each(func(t *trial, i int) error { return t.toggle(i, off, t.k.Disable) })},
 		{expectMode, 2, 2, func(t *trial, a *Action) error { return t.each(a, func(i int) error { return t.expect(a, i) }) }},
+		{awaitMode, 2, 2, func(t *trial, a *Action) error { return t.each(a, func(i int) error { return t.await(a, i) }) }},
+		{stopMachine, 0, 0, alone((*trial).stop)}, // as somebody does who knows nothing of probes
 		{"settle", 0, 0, alone(func(t *trial) error { return t.k.WaitOptimizer(t.call) })},
 		{sleepJiffies, 1, 1, func(t *trial, a *Action) error { return t.smp.Sleep(t.call, a.N) }},
 		{"load", 0, 0, alone((*trial).load)},     // puts the module's text there and lets callers in
@@ -55,7 +59,7 @@ func verbs() []verb {
 		{discardPages, 0, 0, alone((*trial).discardPages)}, // gives up the processes' own copies of it
 		{spawnTask, 1, 1, (*trial).spawnShort},             // a process makes so many calls and ends
 		{insertModule, 0, maxProbes, (*trial).insmod},      // its init function registers the probes
-		{removeModule, 0, 0, alone((*trial).rmmod)},        // its exit function unregisters what is left of them
+		{removeModule, 0, maxProbes, (*trial).rmmod},       // its exit function unregisters all but these, for which the kernel refuses
 	}
 }
 
@@ -95,7 +99,7 @@ func (s *Scenario) readObjects(a *Action, words []string) (err error) {
 	case setWatch, clearWatch:
 		a.Probes, err = s.watches(words)
 		return err
-	case expectMode:
+	case expectMode, awaitMode:
 		if a.Queued = words[1] == queued; !a.Queued {
 			if a.Mode, err = readMode(words[1]); err != nil {
 				return err
@@ -108,7 +112,7 @@ func (s *Scenario) readObjects(a *Action, words []string) (err error) {
 	}
 	for _, i := range a.Probes {
 		switch p := &s.Probes[i]; {
-		case a.Verb == insertModule && !p.Module:
+		case (a.Verb == insertModule || a.Verb == removeModule) && !p.Module:
 			return fmt.Errorf("probe %q is not the module's: it does not say module = true", p.Name)
 		case p.User && a.Verb != "register" && a.Verb != "unregister":
 			return fmt.Errorf("probe %q is of user space, which can only be registered and unregistered", p.Name)

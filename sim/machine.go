@@ -85,6 +85,7 @@ type Machine struct {
 	shown    *mmu.StoreBuffer   // of the CPU whose stores stand in memory before all see them, or nil
 	watchers []func(Event)
 	marked   func(cpu int, n uint64) // nil for nobody
+	sleeps   func(cpu int)           // the same
 }
 
 // New builds a machine, loads the image and builds its page tables. Natives are bound afterwards, by

@@ -201,6 +201,9 @@ func (m *Machine) idle(i int) {
 		}
 	}
 	m.become(i, asleep)
+	if m.sleeps != nil {
+		m.sleeps(i)
+	}
 }
 
 // become changes what a CPU does.

@@ -34,8 +34,8 @@ func (m *Machine) SwitchTask(cpu int, contexts []uint8) []uint8 {
 // Locked says that Go does on a CPU what a kernel does under a lock. Where taking one ends what was fetched before,
 // the CPU fetches anew; it matters where stores do not reach instruction caches.
 func (m *Machine) Locked(cpu int) {
-	if c, ok := m.cpus[cpu].(interface{ SyncContext() }); ok && m.cfg.ISA.LockSyncs {
-		c.SyncContext()
+	if c, ok := m.cpus[cpu].(interface{ Synchronize() }); ok && m.cfg.ISA.LockSyncs {
+		c.Synchronize()
 	}
 }
 
@@ -50,6 +50,9 @@ func (m *Machine) mark(cpu int, n uint64) (stop bool) {
 	m.marked(cpu, n)
 	return m.done
 }
+
+// OnSleep calls f for every CPU that halts until an interrupt comes; nil for none.
+func (m *Machine) OnSleep(f func(cpu int)) { m.sleeps = f }
 
 // Watch calls f for every event that is noted, in the order in which the machine executes, which for
 // events of different CPUs may be that of time but for the machine's lookahead. f must not change the

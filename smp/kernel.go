@@ -75,6 +75,8 @@ type Kernel struct {
 	swap func(cpu int, contexts []uint8) []uint8
 	// locked tells the machine that a CPU takes the lock of its run queue, which is no lock of the guest; nil as swap.
 	locked func(cpu int)
+	// watch has the machine tell of what checkLate wants to know; nil when there is none.
+	watch func()
 	// away tells whether a CPU in the idle loop executes something else, an interrupt; nil when there is no machine.
 	away func(cpu int) bool
 }
@@ -94,6 +96,7 @@ type cpuState struct {
 	wanted  uint64 // address of the flag that a grace period waits for this CPU
 	holds   bool   // a grace period of RCU-sched waits for this CPU
 	awake   bool   // because its idle loop has not said that it halts
+	asked   asked  // to call schedule()
 	stopped bool   // it is to take part in stopping the machine
 	stopper Queue  // where its stopper task waits
 }
@@ -195,6 +198,7 @@ func (k *Kernel) newCPU(i int) error {
 // stops the machine.
 func (k *Kernel) Bind(m *sim.Machine) {
 	k.notes, k.swap, k.locked, m.Explain = m.Note, m.SwitchTask, m.Locked, k.Explain
+	k.watch = func() { k.watchLate(m) }
 	if from, size, ok := k.im.Section(idleSection); ok {
 		k.away = func(cpu int) bool { return m.CPU(cpu).PC()-from >= size }
 	}
@@ -240,7 +244,11 @@ func (k *Kernel) Bind(m *sim.Machine) {
 
 // Show has f called between those steps of grace periods and stops that a kernel takes without a lock that others want: a
 // search lets other CPUs go on there.
-func (k *Kernel) Show(f func()) { k.shown = f }
+func (k *Kernel) Show(f func()) {
+	if k.shown = f; k.watch != nil {
+		k.watch()
+	}
+}
 
 // show lets other CPUs see what has been stored.
 func (k *Kernel) show() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"kprobesim/cpus"
 	"kprobesim/image"
 )
 
@@ -15,7 +16,7 @@ func (k *Kernel) Pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	if k.locked != nil {
 		k.locked(cpu.n)
 	}
-	cpu.curr = nil // nobody need ask this CPU to reschedule
+	cpu.curr, cpu.asked = nil, asked{} // nobody need ask this CPU to reschedule
 	count := k.count(p)
 	preempted := count&k.l.preemptActive != 0 && k.state(p) != k.l.dead
 	k.checkAtomic(cpu, p, count&^k.l.preemptActive, irqsOff)
@@ -31,6 +32,7 @@ func (k *Kernel) Pick(c Caller, prev uint64, irqsOff bool) uint64 {
 		k.note(cpu.n, EventTask, next.name, next.addr, next.level())
 		if k.swap != nil {
 			p.contexts = k.swap(cpu.n, next.contexts)
+			k.checkStruck(p)
 		}
 	}
 	if next.idle {
@@ -130,6 +132,7 @@ func (k *Kernel) resched(cpu *cpuState) {
 		return
 	}
 	k.needResched(cpu.curr)
+	cpu.asked = asked{asked: true}
 	if !slices.Contains(k.kicks, cpu.n) {
 		k.kicks = append(k.kicks, cpu.n)
 	}
@@ -147,6 +150,9 @@ func (k *Kernel) kick(c Caller) (self bool) {
 	n := len(k.kicks)
 	k.kicks = slices.DeleteFunc(k.kicks, func(cpu int) bool { return cpu == c.CPU() })
 	self = len(k.kicks) < n
+	if self {
+		k.cpus[c.CPU()].asked.kick(true)
+	}
 	if len(k.kicks) > 0 {
 		k.invoke(c, "smp_send_kicks")
 	}
@@ -161,6 +167,7 @@ func (k *Kernel) nextKick() uint64 {
 	}
 	n := k.kicks[0]
 	k.kicks = k.kicks[1:]
+	k.cpus[n].asked.kick(false)
 	return uint64(n)
 }
 
@@ -220,21 +227,6 @@ func (k *Kernel) Tick(c Caller, user bool) {
 	k.kick(c)
 }
 
-// checkLate tells watchers what a CPU should have been told of before a tick finds it: a task that is more urgent than its own,
-// or a grace period that it holds up by having halted. Nothing goes wrong by that but that it comes late. Kernels that step
-// instructions of user mode in their place put rescheduling off until the step is done.
-func (k *Kernel) checkLate(cpu *cpuState, cur *task) {
-	flags := k.mem.Load(k.info(cur), k.l.threadFlags)
-	_, postpones := k.l.symbol("postpone_reschedule")
-	switch {
-	case !postpones && len(cpu.queue) > 0 && cpu.queue[0].prio > cur.prio && flags&k.l.needResched == 0:
-		k.note(cpu.n, EventLate, fmt.Sprintf("a tick finds the task %s, although the more urgent %s waits and nobody has asked for it",
-			cur.name, cpu.queue[0].name), cur.addr, 0)
-	case cpu.holds && cpu.awake && cur.idle && k.mem.Load(cpu.inIdle, word) != 0:
-		k.note(cpu.n, EventLate, "a tick finds the CPU halted, although it has not looked for the grace period that waits for it", cur.addr, 0)
-	}
-}
-
 // account takes one tick off the running task's slice, and lets the CPU reschedule when another
 // task is to run.
 func (k *Kernel) account(cpu *cpuState, cur *task) {
@@ -283,6 +275,20 @@ func (k *Kernel) online() (list []*cpuState) {
 // machine with an error that says why.
 func (k *Kernel) Atomic(f func(cpu int) (why string, atomic bool)) {
 	k.atomic = append(k.atomic, f)
+}
+
+// checkStruck wants a task to be preempted in one interrupt at most: each more takes stack, and nothing bounds their number. The way
+// back to user mode from another one is no code of an interrupt any more.
+func (k *Kernel) checkStruck(p *task) {
+	n, most := 0, 1+int(p.level())
+	for _, context := range p.contexts {
+		if context == cpus.Interrupted {
+			n++
+		}
+	}
+	if k.shown != nil && n > most {
+		k.fail(fmt.Errorf("task %s is preempted in %d interrupts, each of which struck in the one before", p.name, n))
+	}
 }
 
 // checkAtomic holds a call of schedule() against what forbids it.

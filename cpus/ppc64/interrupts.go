@@ -297,7 +297,7 @@ func rfid(c *CPU, _ *inst) {
 		c.Stop |= engine.StopBlock
 	}
 	c.untraced = true
-	c.synchronized()
+	c.Synchronize()
 	c.setMSR(withProblemState(c.srr[1]))
 	c.R[rPC] = c.srr[0] & c.AddrMask &^ 3
 	c.Check |= engine.CheckState

@@ -103,14 +103,14 @@ func (c *CPU) changeMSR(v uint64) {
 	c.Check |= engine.CheckState
 }
 
-// synchronized counts an instruction behind which nothing is executed that was fetched before.
-func (c *CPU) synchronized() {
+// Synchronize counts an instruction behind which nothing is executed that was fetched before.
+func (c *CPU) Synchronize() {
 	c.Counts.ContextSyncs++
 	c.SyncContext()
 	c.OrderByControl()
 }
 
 func isync(c *CPU, _ *inst) {
-	c.synchronized()
+	c.Synchronize()
 	c.Stop |= engine.StopBlock
 }
