@@ -213,8 +213,10 @@ func (c *Core) lookupOwned(pa uint64) clock.Ticks {
 // fetchShared is missFetch beside neighbours.
 func (c *Core) fetchShared(pa uint64) {
 	before, line := c.Counts.L1IMisses, c.line(pa)
+	held := c.stale.heldBack(line)
 	if d, _ := c.read(c.l1i, line, &c.Counts.L1IMisses); c.Counts.L1IMisses != before {
 		if c.stale != nil {
+			c.stale.holdBack(line, held)
 			c.brought(line)
 		}
 		c.holdUp(d)

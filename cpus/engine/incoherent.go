@@ -14,7 +14,7 @@ import (
 //
 //   - A line of an instruction cache has what the memory below the first-level data caches had when the line was
 //     brought in. A data cache that does not write through holds stores back until the line is cleaned, until
-//     it leaves the cache, or until another CPU asks for the line.
+//     it leaves the cache, or until a data access of another CPU asks for the line. A fetch looks below the data caches.
 //   - An invalidation reaches all CPUs. Each goes on executing what it has of the line until it synchronizes
 //     its context or the line leaves its cache.
 //
@@ -79,6 +79,21 @@ func (u *unified) storing(line uint32) {
 func (u *unified) written(line uint32) {
 	if len(u.held) != 0 {
 		delete(u.held, line)
+	}
+}
+
+// heldBack is what fetches find of a line that a data cache holds back, nil where none does.
+func (s *staleLines) heldBack(line uint32) []byte {
+	if s == nil {
+		return nil
+	}
+	return s.held[line]
+}
+
+// holdBack has a line held back as before a fetch, which moves it as a data access does.
+func (u *unified) holdBack(line uint32, below []byte) {
+	if below != nil {
+		u.held[line] = below
 	}
 }
 

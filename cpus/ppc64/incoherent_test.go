@@ -42,6 +42,7 @@ type fetchModel struct {
 	owner   []int            // the CPU whose data cache has stores that are not below, or -1
 	fetched []map[int]line32 // by CPU and line
 	void    []map[int]bool   // invalidated, by CPU and line
+	near    []map[int]bool   // in a cache of the second level, whose CPU asks nobody for it, by CPU and line
 }
 
 // line32 is a line of words.
@@ -49,15 +50,21 @@ type line32 [32]uint32
 
 func (m *fetchModel) writeBack(line int) { m.below[line], m.owner[line] = m.data[line], -1 }
 
-// access is a load or fetch of a CPU beyond its first level.
+// access is a load of a CPU. One that asks others for the line has its stores written back.
 func (m *fetchModel) access(cpu, line int) {
-	if m.owner[line] != cpu && m.owner[line] >= 0 {
+	if m.owner[line] != cpu && m.owner[line] >= 0 && !m.near[cpu][line] {
 		m.writeBack(line)
 	}
+	m.near[cpu][line] = true
 }
 
 func (m *fetchModel) store(cpu, line, word int, v uint32) {
-	m.access(cpu, line)
+	if m.owner[line] != cpu && m.owner[line] >= 0 {
+		m.writeBack(line)
+	}
+	for i := range m.near {
+		m.near[i][line] = i == cpu
+	}
 	m.data[line][word] = v
 	m.owner[line] = cpu
 	if m.kind != writeBack {
@@ -85,7 +92,7 @@ func (m *fetchModel) execute(cpu, line, word int) uint32 {
 		return m.data[line][word]
 	}
 	if _, ok := m.fetched[cpu][line]; !ok {
-		m.access(cpu, line)
+		m.near[cpu][line] = true // nobody's stores are written back for a fetch
 		m.fetched[cpu][line] = m.below[line]
 	}
 	return m.fetched[cpu][line][word]
@@ -118,6 +125,7 @@ func TestFetchModel(t *testing.T) {
 				for range n {
 					all = append(all, w.cpu())
 					m.fetched, m.void = append(m.fetched, map[int]line32{}), append(m.void, map[int]bool{})
+					m.near = append(m.near, map[int]bool{})
 				}
 				for step := range 400 {
 					cpu, line, word := rng.IntN(n), rng.IntN(lines), rng.IntN(32)
