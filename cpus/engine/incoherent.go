@@ -82,7 +82,7 @@ func (u *unified) written(line uint32) {
 	}
 }
 
-// heldBack is what fetches find of a line that a data cache holds back, nil where none does.
+// heldBack returns the bytes below the data caches of a line that one of them holds back, nil where none does.
 func (s *staleLines) heldBack(line uint32) []byte {
 	if s == nil {
 		return nil

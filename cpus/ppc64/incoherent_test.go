@@ -92,7 +92,7 @@ func (m *fetchModel) execute(cpu, line, word int) uint32 {
 		return m.data[line][word]
 	}
 	if _, ok := m.fetched[cpu][line]; !ok {
-		m.near[cpu][line] = true // nobody's stores are written back for a fetch
+		m.near[cpu][line] = true // a fetch writes no stores back
 		m.fetched[cpu][line] = m.below[line]
 	}
 	return m.fetched[cpu][line][word]
