@@ -1,6 +1,7 @@
 package races
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -8,7 +9,11 @@ import (
 )
 
 // Mistake is a mutant with its class and what it would do to a machine.
-type Mistake struct{ Name, Class, Effect string }
+type Mistake struct {
+	Name   string `json:"mutant"`
+	Class  string `json:"class"`
+	Effect string `json:"effect"`
+}
 
 // Mistakes lists all mutants, by class.
 func Mistakes() []Mistake {
@@ -74,8 +79,8 @@ func Mistakes() []Mistake {
 // Caught says which variant has noticed one mutant, and within how many schedules.
 type Caught struct {
 	Mistake
-	By        string // scenario and variant, or "" for not caught
-	Schedules uint64
+	By        string `json:"caught_by"` // scenario and variant, or "" for not caught
+	Schedules uint64 `json:"schedules"`
 }
 
 // TryMutants makes every mistake that a variant of these scenarios says it catches, in the first such variant that does. A mistake
@@ -119,4 +124,11 @@ func ReportMutants(w io.Writer, all []Caught) error {
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%d\n", x.Name, x.Class, x.Effect, by, x.Schedules)
 	}
 	return out.Flush()
+}
+
+// ReportMutantsJSON writes the same as a list of objects.
+func ReportMutantsJSON(w io.Writer, all []Caught) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(slices.Concat([]Caught{}, all)) // a list, also with none
 }

@@ -336,7 +336,7 @@ func (r *recorder) follow(s story) (*Outcome, error) {
 }
 
 // ReplayChoices runs the schedule of some choices from the boot, and writes what Replay writes.
-func ReplayChoices(s *Scenario, v *Variant, opt Options, choices string, lines int, w io.Writer) (*Outcome, error) {
+func ReplayChoices(s *Scenario, v *Variant, opt Options, choices string, show Shown, w io.Writer) (*Outcome, error) {
 	all, err := parseStory(choices)
 	if err != nil {
 		return nil, err
@@ -345,10 +345,10 @@ func ReplayChoices(s *Scenario, v *Variant, opt Options, choices string, lines i
 	if err != nil {
 		return nil, err
 	}
-	r := &recorder{l: l, lines: lines}
+	r := &recorder{l: l, lines: show.Lines}
 	o, err := r.follow(all)
 	if err != nil {
 		return nil, err
 	}
-	return o, r.write(w, o)
+	return o, r.show(w, show, o)
 }

@@ -32,9 +32,9 @@ func TestViolationIsMinimized(t *testing.T) {
 		require.That(t, strings.Contains(text, want), "no %q in\n%s", want, text)
 	}
 	var b bytes.Buffer
-	o := require.Must(ReplayChoices(s, v, opt, x.Choices, 5, &b))(t)
+	o := require.Must(ReplayChoices(s, v, opt, x.Choices, Shown{Lines: 5}, &b))(t)
 	require.That(t, o.Violation != nil && *o.Violation == *x.Violation && strings.Contains(b.String(), text), "replayed %v, want %v\n%s", o.Violation, x.Violation, b.String())
-	if o, err := ReplayChoices(s, v, opt, "none", 5, &b); err != nil || o.Violation != nil {
+	if o, err := ReplayChoices(s, v, opt, "none", Shown{Lines: 5}, &b); err != nil || o.Violation != nil {
 		t.Errorf("without choices: %v, %v", o, err)
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"kprobesim/sim"
 )
 
-// Replay runs schedule n again and writes what every CPU executed, instruction by instruction: the
-// last lines of it, or everything when lines is 0. The machine runs the schedules before it in its
+// Replay runs schedule n again and writes what every CPU executed, instruction by instruction. The machine runs the schedules before it in its
 // batch first, as they decide in which state it begins.
-func Replay(s *Scenario, v *Variant, opt Options, n uint64, lines int, w io.Writer) (*Outcome, error) {
+func Replay(s *Scenario, v *Variant, opt Options, n uint64, show Shown, w io.Writer) (*Outcome, error) {
 	if err := opt.Check(); err != nil {
 		return nil, err
 	}
@@ -23,13 +22,13 @@ func Replay(s *Scenario, v *Variant, opt Options, n uint64, lines int, w io.Writ
 		return nil, err
 	}
 	opt.batch = s.batch()
-	r := &recorder{l: l, n: n, lines: lines}
+	r := &recorder{l: l, n: n, lines: show.Lines}
 	l.watch = r.attach
 	o, err := r.run(&opt)
 	if err != nil {
 		return nil, err
 	}
-	return o, r.write(w, o)
+	return o, r.show(w, show, o)
 }
 
 // Debug runs schedule n again, and the schedules before it in its batch, as Replay does. Attach is told of the machine before its first
@@ -201,6 +200,14 @@ func (r *recorder) write(to io.Writer, o *Outcome) error {
 		fmt.Fprintf(w, "# %s\n", o.Violation)
 	}
 	return errors.Join(w.Flush(), r.writeTable(to, o))
+}
+
+// show writes what is asked for.
+func (r *recorder) show(w io.Writer, show Shown, o *Outcome) error {
+	if err := r.write(w, o); err != nil || show.Timeline == nil || r.tell.t == nil {
+		return err
+	}
+	return r.tell.draw(show.Timeline, fmt.Sprintf("schedule %d of %s/%s", o.N, r.l.s.Name, r.l.v.Name))
 }
 
 // writeTable writes what led to a violation.

@@ -156,7 +156,7 @@ func TestReplay(t *testing.T) {
 		opt.Workers = 0 // one a core
 		for _, want := range tally.Found {
 			var b bytes.Buffer
-			got, err := Replay(s, v, opt, want.N, 50, &b)
+			got, err := Replay(s, v, opt, want.N, Shown{Lines: 50}, &b)
 			if err != nil || got.Violation == nil || *got.Violation != *want.Violation || got.Steps != want.Steps {
 				t.Errorf("%s, schedule %d: %v; replayed %v, %v", opt.Policy, want.N, want.Violation, got, err)
 				continue
@@ -183,7 +183,7 @@ func checkReplay(t *testing.T, text string, v *Violation, place string) {
 func checkWholeReplay(t *testing.T, s *Scenario, v *Variant, opt Options, n uint64) {
 	t.Helper()
 	var all bytes.Buffer
-	if _, err := Replay(s, v, opt, n, 0, &all); err != nil {
+	if _, err := Replay(s, v, opt, n, Shown{}, &all); err != nil {
 		t.Error(err)
 	}
 	for _, want := range []string{"---- patch breakpoint", "---- probe optimizing", " cpu 0 ", " cpu 1 "} {

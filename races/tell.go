@@ -16,10 +16,12 @@ import (
 type teller struct {
 	t      *trial
 	rows   []row
-	run    run               // of the CPU that executes
-	syncs  []uint64          // by CPU
-	synced []string          // by CPU: when it has synchronized last, and where
-	stores map[string]int    // by text: how many are told
+	run    run            // of the CPU that executes
+	syncs  []uint64       // by CPU
+	synced []string       // by CPU: when it has synchronized last, and where
+	stores map[string]int // by text: how many are told
+	stored []toldStore
+	flow   uint64            // the last arrow from a store to who fetches it
 	patch  string            // the step of a protocol that came last
 	wrong  func() *Violation // what was found, or nil
 }
@@ -31,6 +33,9 @@ type row struct {
 	text   string
 	weight int
 	addr   [2]uint64
+	// instructions are how many it stands for; flows and ends are arrows from stores to who fetches them.
+	instructions int
+	flows, ends  []uint64
 }
 
 // Weights of rows.
@@ -47,6 +52,7 @@ type run struct {
 	from, to uint64
 	class    class
 	n        int
+	ends     []uint64
 }
 
 // maxRows is the length of a table with the line that each CPU has below it, so that a report has forty lines at most.
@@ -73,6 +79,7 @@ func (x *teller) step(s *cpus.Step) {
 	}
 	x.run.to = s.PC
 	x.run.n++
+	x.run.ends = append(x.run.ends, x.arrows(s)...)
 	if s.Exception != "" {
 		x.flush()
 		x.add(row{cpu: s.CPU, text: s.Exception + " at " + x.place(s.PC), weight: passing, addr: [2]uint64{s.PC, s.PC + 1}})
@@ -88,6 +95,7 @@ func (x *teller) stepped(s *cpus.Step) {
 	for _, text := range x.t.checker.texts {
 		for _, st := range text.stores[min(x.stores[text.name], len(text.stores)):] {
 			x.flush()
+			x.stored = append(x.stored, toldStore{bytesAt: bytesAt{st.addr, st.new}, cpu: st.cpu, row: len(x.rows)})
 			x.add(row{
 				cpu: st.cpu, weight: helping, addr: [2]uint64{st.addr, st.addr + uint64(len(st.new))},
 				text: fmt.Sprintf("stores % x over % x at %s", st.new, st.old, text.at(st.addr)),
@@ -107,7 +115,7 @@ func (x *teller) flush() {
 	if r.n > 1 {
 		text = fmt.Sprintf("%s to %s, %d instructions", text, x.place(r.to), r.n)
 	}
-	x.rows = append(x.rows, row{step: r.step, cpu: r.cpu, text: text, weight: passing})
+	x.rows = append(x.rows, row{step: r.step, cpu: r.cpu, text: text, weight: passing, instructions: r.n, ends: r.ends})
 	r.n = 0
 }
 

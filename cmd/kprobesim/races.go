@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"kprobesim/gdb"
 	"kprobesim/internal/clock"
 	"kprobesim/races"
+	"kprobesim/results/outdir"
 	"kprobesim/workloads"
 )
 
@@ -26,6 +28,8 @@ type racesFlags struct {
 	choices string
 	story   int
 	mutants bool
+	format  string
+	drawn   string
 }
 
 func (a *app) racesCmd() *cobra.Command {
@@ -58,7 +62,9 @@ Exit code 1 says that there were violations, or that a scenario could not run.`,
 	fs.StringVar(&f.choices, "choices", "", "show the schedule of these choices of one variant, from the boot, instruction by instruction")
 	fs.IntVar(&f.story, "story", 1000, "schedules by which the first violation of a variant is minimized (0: none)")
 	fs.BoolVar(&f.mutants, "mutants", false, "make every mistake that the scenarios say they catch, and print what caught it")
+	fs.StringVar(&f.format, "format", "text", "mutants: text or json")
 	fs.IntVar(&f.lines, "lines", 200, "replay: show the last N lines (0: all)")
+	fs.StringVar(&f.drawn, "timeline", "", "replay: file to write with a timeline for the Perfetto viewer")
 	out := fs.StringP("out", "o", "out", "with --shard: directory that keeps what was found")
 	f.sharing = a.shardFlag(c, out)
 	fs.StringVar(&f.gdb, "gdb", "", "replay: wait for gdb, on an address of this host, with the machine at the violation")
@@ -78,6 +84,12 @@ func (a *app) races(args []string, f *racesFlags) error {
 	}
 	if err == nil && (f.replay < -1 || f.lines < 0 || f.story < 0) {
 		err = errors.New("--replay, --lines and --story cannot be negative")
+	}
+	if err == nil && f.format != "text" && (f.format != "json" || !f.mutants) {
+		err = fmt.Errorf("--format %q: it is text, or with --mutants json", f.format)
+	}
+	if err == nil && f.drawn != "" && f.replay < 0 && f.choices == "" {
+		err = errors.New("--timeline shows one schedule: choose it by --replay or --choices")
 	}
 	if err == nil && f.gdb != "" && f.replay < 0 {
 		err = errors.New("--gdb shows one schedule: choose it by --replay")
@@ -109,10 +121,20 @@ func (a *app) races(args []string, f *racesFlags) error {
 // showSchedule prints one schedule, by its number or by its choices.
 func (a *app) showSchedule(r races.Row, f *racesFlags) (err error) {
 	var o *races.Outcome
+	var drawn bytes.Buffer
+	show := races.Shown{Lines: f.lines}
+	if f.drawn != "" {
+		show.Timeline = &drawn
+	}
 	if f.choices != "" {
-		o, err = races.ReplayChoices(r.Scenario, r.Variant, f.Options, f.choices, f.lines, a.out)
+		o, err = races.ReplayChoices(r.Scenario, r.Variant, f.Options, f.choices, show, a.out)
 	} else {
-		o, err = races.Replay(r.Scenario, r.Variant, f.Options, uint64(f.replay), f.lines, a.out)
+		o, err = races.Replay(r.Scenario, r.Variant, f.Options, uint64(f.replay), show, a.out)
+	}
+	if err == nil && f.drawn != "" {
+		if err := outdir.WriteFile(f.drawn, drawn.Bytes()); err != nil {
+			return fail(exitUsage, fmt.Errorf("timeline: %w", err))
+		}
 	}
 	if err == nil && o.Violation != nil {
 		err = fmt.Errorf("schedule %d has a violation: %s", o.N, o.Violation.Kind)
@@ -212,7 +234,11 @@ func (a *app) tryMutants(rows []races.Row, f *racesFlags) error {
 		fmt.Fprintf(a.err, "%s: %s, %.1f s\n", x.Name, counted(x.Schedules, "schedule"), time.Since(start).Seconds())
 		start = time.Now()
 	})
-	err = errors.Join(err, races.ReportMutants(a.out, caught))
+	report := races.ReportMutants
+	if f.format == "json" {
+		report = races.ReportMutantsJSON
+	}
+	err = errors.Join(err, report(a.out, caught))
 	if missed > 0 {
 		err = errors.Join(err, fmt.Errorf("%s not caught", counted(missed, "mutant")))
 	}
