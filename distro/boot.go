@@ -27,6 +27,8 @@ type Config struct {
 	Zeroed  func(size int) []byte          // as in sim.Config
 	Attach  func(*sim.Machine) func(error) // as in sim.Config
 	From    []byte                         // what Snapshot returned of a machine that goes on here; nil to boot
+	// Kept keeps boots, so that Recall finds them; nil keeps none.
+	Kept kernel.Keeper
 	// Untimed runs without the cost model: every instruction takes a cycle, and caches and predictors stay as they are.
 	// A machine that goes on from a snapshot of such a run may have the model again.
 	Untimed bool

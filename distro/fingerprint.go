@@ -26,6 +26,19 @@ func (c *Config) Fingerprint() (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
+// origin stands for everything that the state of a machine depends on that has booted to a place.
+func (c *Config) origin(place string) ([]byte, error) {
+	mark, err := c.Fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%x to %q\nbudget %d untimed %t command %q initrd %d\n", mark, place, c.Budget, c.Untimed, c.Command, len(c.Initrd))
+	h.Write(c.Initrd)
+	err = describe(h, "board", reflect.ValueOf(c.Board))
+	return h.Sum(nil), err
+}
+
 // describe writes a line for each plain value in a value. What has none, such as a function, is an error: nobody could
 // say whether two of them are the same.
 func describe(w io.Writer, path string, v reflect.Value) error {

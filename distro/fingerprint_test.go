@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/cpus"
+	"kprobesim/image"
+	"kprobesim/image/linux"
 	"kprobesim/internal/require"
+	"kprobesim/sim"
 )
 
 // TestDescribe holds that values which differ anywhere are told apart, and that the order of a map does not count.
@@ -45,3 +49,65 @@ func TestDescribe(t *testing.T) {
 	}
 	require.Error(t, describe(&strings.Builder{}, "x", reflect.ValueOf(struct{ F func() }{})), "x.F", "a function is described")
 }
+
+// store keeps in memory, and counts what it found.
+type store struct {
+	files map[string][]byte
+	found int
+}
+
+func (s *store) Load(key []byte) ([]byte, bool) {
+	b, ok := s.files[string(key)]
+	if ok {
+		s.found++
+	}
+	return b, ok
+}
+
+func (s *store) Save(key, content []byte) { s.files[string(key)] = content }
+
+// TestRecall finds a boot by everything that it depends on, and by nothing else.
+func TestRecall(t *testing.T) {
+	kept := &store{files: map[string][]byte{}}
+	base := func() Config {
+		return Config{
+			Kernel: &linux.Kernel{Image: &image.Image{}}, Board: dated{1}, CPUs: 1, Command: "quiet", Initrd: []byte("files"), Kept: kept,
+		}
+	}
+	c := base()
+	c.Remember("place", []byte("state"))
+	b, ok := c.Recall("place")
+	require.That(t, ok && string(b) == "state", "what was kept is not found")
+	c.Halt = func() error { return nil }
+	_, ok = c.Recall("place")
+	require.That(t, ok, "a boot under a limit of the host is another one")
+	_, ok = c.Recall("other place")
+	require.That(t, !ok, "another place is found")
+	for what, change := range map[string]func(*Config){
+		"kernel":  func(c *Config) { c.Kernel.Image.Segments = []image.Segment{{MemSize: 1}} },
+		"machine": func(c *Config) { c.CPU.Hz++ },
+		"board":   func(c *Config) { c.Board = dated{2} },
+		"CPUs":    func(c *Config) { c.CPUs++ },
+		"memory":  func(c *Config) { c.RAM = 1 << 20 },
+		"command": func(c *Config) { c.Command += " " },
+		"files":   func(c *Config) { c.Initrd = []byte("other") },
+		"budget":  func(c *Config) { c.Budget++ },
+		"timing":  func(c *Config) { c.Untimed = true },
+	} {
+		c := base()
+		change(&c)
+		_, ok := c.Recall("place")
+		require.That(t, !ok, "a boot with another %s is found", what)
+	}
+	c = base()
+	c.Kept = nil
+	c.Remember("place", nil)
+	_, ok = c.Recall("place")
+	require.That(t, !ok && kept.found == 2, "%d are found in all", kept.found)
+}
+
+// dated is a board with a clock.
+type dated struct{ Date int64 }
+
+func (dated) Space(*cpus.ISA) (sim.Space, error) { return sim.Space{}, nil }
+func (dated) Build(*sim.Backplane) sim.Hardware  { return nil }

@@ -61,3 +61,25 @@ func (c *Config) restore(m *sim.Machine) error {
 	}
 	return nil
 }
+
+// Remember has Recall find what somebody knows of a machine that has booted to a place. Another process may ask.
+func (c *Config) Remember(place string, known []byte) {
+	if c.Kept == nil {
+		return
+	}
+	if key, err := c.origin(place); err == nil {
+		c.Kept.Save(key, known)
+	}
+}
+
+// Recall returns what Remember was given for the same configuration and place, or false.
+func (c *Config) Recall(place string) ([]byte, bool) {
+	if c.Kept == nil {
+		return nil, false
+	}
+	key, err := c.origin(place)
+	if err != nil {
+		return nil, false // a machine that cannot be told from others is not kept
+	}
+	return c.Kept.Load(key)
+}

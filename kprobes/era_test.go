@@ -18,7 +18,7 @@ func TestEra2005HasNoProtocols(t *testing.T) {
 		im := loadImage(t, image)
 		for _, protocol := range protocols(withJprobes(strings.TrimSuffix(image, "-2005"))) {
 			kit := KitOf(im)
-			m := require.Must(sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im}))(t)
+			m := require.Must(sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im, Zeroed: cpustest.RAM(t)}))(t)
 			kernel, err := smp.New(m, im, smp.Options{HZ: 1000, CPUHz: 1e9})
 			require.NoError(t, err)
 			o := Default()

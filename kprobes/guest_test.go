@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
@@ -117,8 +118,9 @@ func changedGuest(t *testing.T, image string, opt Options, change func(g *guest,
 	t.Helper()
 	im := loadImage(t, image)
 	base := basesOf(im)
+	ram := cpustest.RAM(t)
 	g := &guest{
-		t: t, isa: isaOf(im), base: base, im: im, image: make([]byte, 16<<20), heap: make([]byte, 4<<20),
+		t: t, isa: isaOf(im), base: base, im: im, image: ram(16 << 20), heap: ram(4 << 20),
 		used: map[uint64]uint64{}, top: base.heap + freeHeap,
 		run: map[uint64]func() (struct{}, bool){}, yield: map[uint64]func(struct{}) bool{},
 	}

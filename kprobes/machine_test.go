@@ -30,7 +30,7 @@ func newMachine(t *testing.T, image string, opt Options) (*sim.Machine, *live) {
 	t.Helper()
 	im := loadImage(t, image)
 	kit := KitOf(im)
-	m, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im})
+	m, err := sim.New(sim.Config{ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im, Zeroed: cpustest.RAM(t)})
 	require.NoError(t, err)
 	l := &live{t: t, m: m}
 	if l.smp, err = smp.New(m, im, smp.Options{HZ: 1000, CPUHz: 1e9, TimerHz: timerHz(m, 1e9), Preempt: smp.Preemptible(im)}); err != nil {

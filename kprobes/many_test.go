@@ -72,7 +72,7 @@ func newMany(t *testing.T, policy sim.Policy, image string, cpus int, opt Option
 	im := loadImage(t, image)
 	kit := KitOf(im)
 	m, err := sim.New(sim.Config{
-		ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im, CPUs: cpus, Policy: policy,
+		ISA: kit.ISA, Board: kit.Board, CPU: cpustest.Config(kit.ISA), Image: im, CPUs: cpus, Policy: policy, Zeroed: cpustest.RAM(t),
 		Budget: 400_000_000 * clock.PerCycle,
 	})
 	require.NoError(t, err)

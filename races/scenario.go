@@ -149,7 +149,8 @@ func read(r *doc.Reader) *Scenario {
 	s.Callers = tables(r, "callers", maxCallers, len(s.Processes) == 0, s.readCaller)
 	s.Watches = tables(r, "watchpoints", maxWatches, false, readWatch)
 	s.Probes = tables(r, "probes", maxProbes, len(s.Watches) == 0, readProbe)
-	s.Variants = tables(r, "variants", maxVariants, true, s.readVariant)
+	isas, mutants := targets.Names(targets.List()), Mutants()
+	s.Variants = tables(r, "variants", maxVariants, true, func(r *doc.Reader) Variant { return s.readVariant(r, isas, mutants) })
 	for _, key := range []string{"replicates", "replicate", "seed"} {
 		if r.Has(key) {
 			r.Errorf(key, "a search tries many schedules under one layout: leave this key out; --seed chooses the schedules")
@@ -357,10 +358,10 @@ func eras() []string {
 
 // readVariant has the words of an era and of a grace period. The mutants of "catches" are run by
 // tests, which want the search to notice each of them.
-func (s *Scenario) readVariant(r *doc.Reader) Variant {
+func (s *Scenario) readVariant(r *doc.Reader, isas, mutants []string) Variant {
 	return Variant{
 		Name:     doc.Need(r, "name", doc.Name),
-		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(targets.Names(targets.List())...)),
+		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(isas...)),
 		Era:      doc.Opt(r, "era", era2010, doc.OneOf(eras()...)),
 		Preempt:  doc.Opt(r, "preempt", none, doc.OneOf(none, full)) == full,
 		Patching: doc.Opt(r, "patching", "", doc.OneOf(kprobes.Patchings()...)),
@@ -372,7 +373,7 @@ func (s *Scenario) readVariant(r *doc.Reader) Variant {
 		Coherent: doc.Opt(r, "coherent", false, doc.Flag),
 		Batch:    int(doc.Opt(r, "batch", int64(kprobes.Default().Batch), doc.Int(1, 1000))),
 		Hasten:   doc.Opt(r, "hasten", 0, doc.Int(0, 1000)),
-		Catches:  doc.Opt(r, "catches", nil, doc.ListOf(doc.OneOf(Mutants()...))),
+		Catches:  doc.Opt(r, "catches", nil, doc.ListOf(doc.OneOf(mutants...))),
 	}
 }
 

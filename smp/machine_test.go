@@ -51,10 +51,16 @@ func testCPU(isa *cpus.ISA) cpus.Config {
 
 func loadImage(t testing.TB, name string) *image.Image {
 	t.Helper()
+	if im := loaded[name]; im != nil {
+		return im
+	}
 	b := require.Must(workloads.Open(name))(t)
-	im := require.Must(image.Load(name, b))(t)
-	return im
+	loaded[name] = require.Must(image.Load(name, b))(t)
+	return loaded[name]
 }
+
+// loaded keeps images, which do not change: reading one takes longer than booting it.
+var loaded = map[string]*image.Image{}
 
 // machineOf is the instruction set of an image, and the board for it.
 func machineOf(im *image.Image) (*cpus.ISA, sim.Board) {
@@ -97,7 +103,7 @@ func tryRun(t *testing.T, name string, opt Options, p sim.Policy, body func(b *b
 	var err error
 	b.m, err = sim.New(sim.Config{
 		ISA: isa, Board: hardware, CPU: testCPU(isa), Image: im, CPUs: opt.CPUs, Budget: 2e9 * clock.PerCycle,
-		Policy: p,
+		Policy: p, Zeroed: cpustest.RAM(t),
 	})
 	require.NoError(t, err)
 	opt.TimerHz = b.m.TimerHz()

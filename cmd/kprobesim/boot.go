@@ -18,7 +18,7 @@ import (
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
-	"kprobesim/internal/unpacked"
+	"kprobesim/internal/kept"
 	"kprobesim/machines"
 	"kprobesim/results/outdir"
 	"kprobesim/sim"
@@ -149,7 +149,7 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	if err != nil {
 		return c, nil, err
 	}
-	if c.Kernel, err = kernel.ReadKept(o.kernel, b, unpacked.UserCache()); err != nil {
+	if c.Kernel, err = kernel.ReadKept(o.kernel, b, kept.Kernels()); err != nil {
 		return c, nil, err
 	}
 	if mach, err = a.loader.Machine(o.machine, "", nil); err != nil {
@@ -158,7 +158,7 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	if err := suits(mach, c.Kernel); err != nil {
 		return c, nil, err
 	}
-	c.CPU, c.TimerHz, c.Board = mach.CPU, mach.TimerHz, pc.Legacy{Date: o.date}
+	c.CPU, c.TimerHz, c.Board, c.Kept = mach.CPU, mach.TimerHz, pc.Legacy{Date: o.date}, kept.Boots()
 	c.Untimed = o.untimed
 	c.CPUs, c.RAM, c.Command = o.cpus, o.memory<<20, o.command
 	c.Budget = clock.FromCycles(int64(o.seconds * float64(mach.CPU.Hz)))

@@ -37,7 +37,7 @@ const realArgs = "KPROBESIM_TEST_REAL_ARGS"
 
 func TestMain(m *testing.M) {
 	if args, ok := os.LookupEnv(childArgs); ok {
-		os.Exit(kept(slow(fake(1000)), os.Stdout, os.Stderr).run(strings.Split(args, "\n")))
+		os.Exit(keeper(slow(fake(1000)), os.Stdout, os.Stderr).run(strings.Split(args, "\n")))
 	}
 	if args, ok := os.LookupEnv(realArgs); ok {
 		os.Args = append([]string{"kprobesim"}, strings.Split(args, "\n")...)
@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// kept is the command with a measure that is made up, and that keeps its measurements under a program named "test".
-func kept(m running.Measure, stdout, stderr interface{ Write([]byte) (int, error) }) *app {
+// keeper is the command with a measure that is made up, and that keeps its measurements under a program named "test".
+func keeper(m running.Measure, stdout, stderr interface{ Write([]byte) (int, error) }) *app {
 	a := newApp(stdout, stderr)
 	a.measure, a.program = m, func() (string, error) { return "test", nil }
 	return a
@@ -66,7 +66,7 @@ func keptRun(t *testing.T, m running.Measure, args ...string) (code, measured in
 	t.Helper()
 	var out, errOut bytes.Buffer
 	var n atomic.Int64
-	code = kept(func(p *schema.Point) (*kinds.Measurement, error) {
+	code = keeper(func(p *schema.Point) (*kinds.Measurement, error) {
 		n.Add(1)
 		return m(p)
 	}, &out, &errOut).run(args)

@@ -15,7 +15,7 @@ import (
 	"kprobesim/experiments/planning"
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
-	"kprobesim/internal/unpacked"
+	"kprobesim/internal/kept"
 	"kprobesim/machines"
 	"kprobesim/results"
 	"kprobesim/results/measured"
@@ -43,7 +43,7 @@ func (o *measureOptions) insertion(params string) (*insertion, error) {
 		return nil, err
 	}
 	i := &insertion{inputs: []outdir.Input{{Kind: "kernel", Name: filepath.Base(o.kernel), Hash: outdir.Hash(b)}}}
-	if i.kernel, err = kernel.ReadKept(o.kernel, b, unpacked.UserCache()); err != nil {
+	if i.kernel, err = kernel.ReadKept(o.kernel, b, kept.Kernels()); err != nil {
 		return nil, err
 	}
 	module, err := o.built(i.kernel.Version())

@@ -66,7 +66,7 @@ func newWorld(tb testing.TB, model string, code []uint32, maps ...mmu.Mapping) *
 // mapped is a world with nothing but the maps.
 func mapped(tb testing.TB, model string, maps []mmu.Mapping) *world {
 	tb.Helper()
-	w := &world{tb: tb, mem: mmu.NewMemory(worldRAM), cfg: cpustest.Config(ISA()), irq: &line{}}
+	w := &world{tb: tb, mem: cpustest.Memory(tb, worldRAM), cfg: cpustest.Config(ISA()), irq: &line{}}
 	w.cfg.Model = model
 	if errs := w.cfg.Check(ISA()); errs != nil {
 		tb.Fatal(errs)

@@ -52,7 +52,7 @@ func kernelMapping() mmu.Mapping {
 // out of the guest, at their vectors.
 func newWorld(tb testing.TB, model string, code []uint32, maps ...mmu.Mapping) *world {
 	tb.Helper()
-	w := &world{tb: tb, mem: mmu.NewMemory(worldRAM), cfg: cpustest.Config(ISA()), irq: &line{}}
+	w := &world{tb: tb, mem: cpustest.Memory(tb, worldRAM), cfg: cpustest.Config(ISA()), irq: &line{}}
 	w.cfg.Model = model
 	for _, c := range []*mmu.CacheConfig{&w.cfg.L1I, &w.cfg.L1D, &w.cfg.L2} {
 		c.Line = 128

@@ -8,7 +8,6 @@ import (
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
-	"kprobesim/mmu"
 )
 
 // testConfig is a machine that is round rather than real.
@@ -26,7 +25,7 @@ func testCPU(tb testing.TB, model string, code []byte) *CPU {
 	if errs := cfg.Check(isa); errs != nil {
 		tb.Fatal(errs)
 	}
-	mem := mmu.NewMemory(32 << 20)
+	mem := cpustest.Memory(tb, 32<<20)
 	root := require.Must(isa.Tables(mem, 31<<20, testMaps(isa)))(tb)
 	mem.Write(testCode-kernelMap, code)
 	c := isa.New(0, cfg, cpus.Bus{Memory: mem, Phase: func(uint64) uint8 { return 0 }, Root: root}).(*CPU)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
@@ -28,7 +29,7 @@ var formats = []struct {
 // tables builds a large mapping at base and a small one at 0x1000.
 func tables(t *testing.T, f pageFormat, base uint64) (*mmu.Memory, uint64) {
 	t.Helper()
-	m := mmu.NewMemory(16 << 20)
+	m := cpustest.Memory(t, 16<<20)
 	root, err := f.build(m, 8<<20, []mmu.Mapping{
 		{VA: base, Large: true, Writable: true},
 		{VA: 0x1000, PA: 0x5000, Size: 0x3000, Exec: true},
@@ -87,7 +88,7 @@ func TestWalkRights(t *testing.T) {
 // TestUserPages has user mode reach what is mapped for it, with the rights of the page, and nothing beside it.
 func TestUserPages(t *testing.T) {
 	for _, x := range formats {
-		m := mmu.NewMemory(16 << 20)
+		m := cpustest.Memory(t, 16<<20)
 		root, err := x.format.build(m, 8<<20, []mmu.Mapping{
 			{VA: x.base, Large: true, Writable: true},
 			{VA: 0x1000, PA: 0x5000, Size: 0x1000, Writable: true},
@@ -121,7 +122,7 @@ func TestUserPages(t *testing.T) {
 func TestMappedTwice(t *testing.T) {
 	for _, x := range formats {
 		for _, va := range []uint64{x.base + 0x3000, 0x1000} {
-			_, err := x.format.build(mmu.NewMemory(16<<20), 8<<20, []mmu.Mapping{
+			_, err := x.format.build(cpustest.Memory(t, 16<<20), 8<<20, []mmu.Mapping{
 				{VA: x.base, Large: true},
 				{VA: 0x1000, PA: 0x5000, Size: 0x1000},
 				{VA: va, PA: 0x9000, Size: 0x1000, User: true},

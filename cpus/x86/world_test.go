@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
@@ -66,7 +67,7 @@ func (q *irqs) Acknowledge() uint32 {
 // newWorld builds tables with the kernel's mappings and puts code at testCode.
 func newWorld(tb testing.TB, isa *cpus.ISA, model string, code []byte) *world {
 	tb.Helper()
-	return newWorldIn(tb, isa, model, code, mmu.NewMemory(worldRAM))
+	return newWorldIn(tb, isa, model, code, cpustest.Memory(tb, worldRAM))
 }
 
 // newWorldIn is newWorld with a given memory.

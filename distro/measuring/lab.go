@@ -1,6 +1,7 @@
 package measuring
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -55,6 +56,9 @@ func boot(c distro.Config, f distro.File, files ...distro.File) (*Lab, error) {
 	c.Initrd = append(distro.Initrd(append([]distro.File{p.file}, files...)), c.Initrd...)
 	c.From, c.Untimed = nil, true
 	l.config = c
+	if l.recall() {
+		return l, nil
+	}
 	s, err := l.start()
 	if err != nil {
 		return nil, err
@@ -63,8 +67,29 @@ func boot(c distro.Config, f distro.File, files ...distro.File) (*Lab, error) {
 		return nil, fmt.Errorf("boot of %s: %w", c.Kernel.Image.Name, err)
 	}
 	l.cpu, l.booted = s.cpu, s.m.CPU(s.cpu).Now()
-	l.config.From, err = distro.Snapshot(c, s.m)
-	return l, err
+	if l.config.From, err = distro.Snapshot(c, s.m); err != nil {
+		return nil, err
+	}
+	l.remember(c)
+	return l, nil
+}
+
+// remember keeps the state behind the boot with the configuration that booted.
+func (l *Lab) remember(c distro.Config) {
+	head := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(l.cpu)), uint64(l.booted))
+	c.Remember(markers[0], append(head, l.config.From...))
+}
+
+// recall finds what remember has kept, perhaps in another process.
+func (l *Lab) recall() bool {
+	b, ok := l.config.Recall(markers[0])
+	cpu, n := binary.Uvarint(b)
+	booted, m := binary.Uvarint(b[max(n, 0):])
+	if !ok || n <= 0 || m <= 0 {
+		return false
+	}
+	l.cpu, l.booted, l.config.From = int(cpu), clock.Ticks(booted), b[n+m:]
+	return true
 }
 
 // Under is the lab with another Halt (sim.Config) for its runs.

@@ -1,6 +1,7 @@
 package measuring_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -159,4 +160,28 @@ func TestWorkloads(t *testing.T) {
 			}
 		}
 	}
+}
+
+// memory keeps boots for one test.
+type memory struct{ files map[string][]byte }
+
+func (m memory) Load(key []byte) ([]byte, bool) {
+	b, ok := m.files[string(key)]
+	return b, ok
+}
+
+func (m memory) Save(key, content []byte) { m.files[string(key)] = content }
+
+// TestKeptBoot measures the same on a machine whose boot was kept, and does not boot it again.
+func TestKeptBoot(t *testing.T) {
+	l := labs(t)[0]
+	c, kept := config(l.Kernel()), memory{map[string][]byte{}}
+	c.Kept = kept
+	first := require.Must(measuring.Boot(c))(t)
+	require.Need(t, len(kept.files) == 1, "%d boots are kept", len(kept.files))
+	c.Halt = func() error { return errors.New("it boots again") }
+	second := require.Must(measuring.Boot(c))(t).Under(nil)
+	order := measuring.Order{Workload: "getppid", Warm: 10, Calls: 20}
+	want, got := require.Must(first.Run(order, nil))(t), require.Must(second.Run(order, nil))(t)
+	require.That(t, want.Ticks == got.Ticks && want.Counters == got.Counters, "%d ticks behind a boot, and %d behind one that was kept", want.Ticks, got.Ticks)
 }

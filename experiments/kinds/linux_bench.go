@@ -36,7 +36,7 @@ func benchOf(p *schema.Point) (*bench, error) {
 	made, err := l.Work.Do(key, func() (any, error) {
 		c := distro.Config{
 			Kernel: l.Kernel, CPU: p.Machine.CPU, TimerHz: p.Machine.TimerHz, Board: pc.Legacy{Date: l.Date},
-			CPUs: int(l.CPUs), RAM: int(l.Memory), Command: l.Command, Halt: p.Halt,
+			CPUs: int(l.CPUs), RAM: int(l.Memory), Command: l.Command, Halt: p.Halt, Kept: l.Kept,
 		}
 		boot := func() (*measuring.Lab, error) { return measuring.Boot(c) }
 		switch {

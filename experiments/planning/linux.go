@@ -18,7 +18,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/image/linux"
 	"kprobesim/internal/doc"
-	"kprobesim/internal/unpacked"
+	"kprobesim/internal/kept"
 	"kprobesim/results"
 	"kprobesim/results/outdir"
 	"kprobesim/targets"
@@ -50,7 +50,7 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 	}
 	pt.Image = &k.Image
 	pt.Kernel.Image, pt.Kernel.Era = k.Name, k.era()
-	pt.Linux.Kernel, pt.Linux.Work = k.read, &p.l.work
+	pt.Linux.Kernel, pt.Linux.Work, pt.Linux.Kept = k.read, &p.l.work, kept.Boots()
 	p.l.depend("kernel", k.Name, k.Hash)
 	if pt.Linux.Working != nil {
 		err := p.l.root(root, pt.Linux.Working, toolsOf(e.Probes))
@@ -180,7 +180,7 @@ func (l *Loader) kernel(file string) (*packaged, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := linux.ReadKept(file, b, unpacked.UserCache())
+	read, err := linux.ReadKept(file, b, kept.Kernels())
 	if err != nil {
 		return nil, err
 	}

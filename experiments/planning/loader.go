@@ -251,7 +251,7 @@ func join(path, key string) string {
 // oneLine writes a value, a list in brackets, and what would end the line as in Go.
 func oneLine(n *doc.Node) string {
 	if n.Kind != doc.Array {
-		return strings.NewReplacer("\n", "\\n", "\r", "\\r").Replace(n.Text)
+		return strings.ReplaceAll(strings.ReplaceAll(n.Text, "\n", "\\n"), "\r", "\\r")
 	}
 	items := make([]string, len(n.Items))
 	for i, item := range n.Items {

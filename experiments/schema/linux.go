@@ -32,6 +32,8 @@ type Linux struct {
 	Working *Working
 	// Work is shared by the points of a plan, so that they boot once.
 	Work *Work
+	// Kept keeps boots beyond the end of the process; nil keeps none.
+	Kept linux.Keeper
 }
 
 // linuxKey has the inputs of a measurement. The kernel is not among them, as it is the image of the point.

@@ -15,10 +15,11 @@ type Kernel struct {
 	Tables []Table      // that were found, in the order of their list
 }
 
-// Keeper keeps payloads of kernels in their unpacked form. It gives back the bytes that it was given, or none.
+// Keeper keeps what takes long to make by what it is made of, such as payloads of kernels in their unpacked form. It gives back
+// the bytes that it was given for a key, or none.
 type Keeper interface {
-	Load(packed []byte) (content []byte, ok bool)
-	Save(packed, content []byte)
+	Load(key []byte) (content []byte, ok bool)
+	Save(key, content []byte)
 }
 
 // Read reads a kernel: a bzImage, or the ELF file in it. Errors name the file, what is wrong with it and what

@@ -31,7 +31,7 @@ func Config(tb testing.TB, isa *cpus.ISA, board sim.Board, elf []byte, n int, ch
 		tb.Fatal(err)
 	}
 	cfg := sim.Config{
-		ISA: isa, Board: board, CPU: cpustest.Config(isa), CPUs: n, RAM: 32 << 20, Image: im,
+		ISA: isa, Board: board, CPU: cpustest.Config(isa), CPUs: n, RAM: 32 << 20, Zeroed: cpustest.RAM(tb), Image: im,
 		Budget: clock.FromCycles(20_000_000),
 	}
 	for _, name := range isa.Events {

@@ -1,4 +1,4 @@
-package unpacked
+package kept
 
 import (
 	"bytes"
@@ -9,9 +9,12 @@ import (
 	"kprobesim/internal/require"
 )
 
+// most is how many files the folders of tests keep.
+const most = 4
+
 // TestKept finds what was kept, and nothing where a file was changed or cut off.
 func TestKept(t *testing.T) {
-	f := Folder(filepath.Join(t.TempDir(), "a", "b"))
+	f := Folder{path: filepath.Join(t.TempDir(), "a", "b"), most: most}
 	packed, content := []byte("packed"), bytes.Repeat([]byte("content"), least)
 	if _, ok := f.Load(packed); ok {
 		t.Error("an empty folder has a kernel")
@@ -36,12 +39,12 @@ func TestKept(t *testing.T) {
 
 // TestBound keeps the newest kernels, and no other files.
 func TestBound(t *testing.T) {
-	f := Folder(t.TempDir())
+	f := Folder{path: t.TempDir(), most: most}
 	for i := range byte(3 * most) {
 		f.Save([]byte{i}, make([]byte, least))
 	}
 	f.Save([]byte("small"), make([]byte, least-1)) // would drive another one out
-	all, err := os.ReadDir(string(f))
+	all, err := os.ReadDir(f.path)
 	require.That(t, err == nil && len(all) == most, "%d files are kept, want %d; %v", len(all), most, err)
 	if _, ok := f.Load([]byte{3*most - 1}); !ok {
 		t.Error("the newest is not there")
@@ -52,9 +55,9 @@ func TestBound(t *testing.T) {
 func TestNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	for _, f := range []Folder{None, Folder(file)} {
+	for _, f := range []Folder{None, {path: file, most: most}} {
 		f.Save([]byte("packed"), make([]byte, least))
 		_, ok := f.Load([]byte("packed"))
-		require.That(t, !ok, "%q has a kernel", f)
+		require.That(t, !ok, "%q has a kernel", f.path)
 	}
 }

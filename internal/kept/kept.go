@@ -1,0 +1,138 @@
+// Package kept keeps what takes the host seconds to make in the user's folder for caches, by what it is made of: packaged
+// kernels in their unpacked form, and machines that have booted. To read one takes a tenth of a second. Nothing depends on the
+// folder: what is not there, or is damaged, is made again.
+package kept
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Folder is a folder of such files. None keeps anything.
+type Folder struct {
+	path string
+	most int    // files that it keeps
+	by   string // what the content depends on beside the key
+}
+
+// None is no folder.
+var None Folder
+
+// least is the size of the smallest content that is kept, in bytes: less is made at once, and would drive others out.
+const least = 1 << 20
+
+// Kernels returns the present user's folder for unpacked kernels, or None for one who has no folder for caches.
+func Kernels() Folder { return user("kernels", 4) }
+
+// Boots returns the present user's folder for machines that have booted. Another build of this program makes other ones, so
+// its executable is part of what they are found by. It is None where that cannot be read.
+func Boots() Folder {
+	f := user("boots", 8)
+	if f.by = executable(); f.by == "" {
+		return None
+	}
+	return f
+}
+
+func user(name string, most int) Folder {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return None
+	}
+	return Folder{path: filepath.Join(dir, "kprobesim", name), most: most}
+}
+
+// executable returns the hash of the running program's file, or "" where it cannot be read.
+var executable = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return string(h.Sum(nil))
+})
+
+// file names the file for a key.
+func (f Folder) file(key []byte) string {
+	h := sha256.New()
+	h.Write([]byte(f.by))
+	h.Write(key)
+	return filepath.Join(f.path, hex.EncodeToString(h.Sum(nil)))
+}
+
+// Load returns the content that was kept for a key. A file that is cut off or changed counts as none: the hash of the content
+// stands in front of it.
+func (f Folder) Load(key []byte) ([]byte, bool) {
+	if f == None {
+		return nil, false
+	}
+	b, err := os.ReadFile(f.file(key))
+	if err != nil || len(b) < sha256.Size {
+		return nil, false
+	}
+	now := time.Now()
+	_ = os.Chtimes(f.file(key), now, now) // drop goes by it
+	content := b[sha256.Size:]
+	sum := sha256.Sum256(content)
+	return content, bytes.Equal(sum[:], b[:sha256.Size])
+}
+
+// Save keeps the content for a key, and drops those beyond the bound that were not used for longest. A reader finds a file whole or not at all. A
+// folder that cannot be written keeps nothing, which costs time and nothing else.
+func (f Folder) Save(key, content []byte) {
+	if f == None || len(content) < least || os.MkdirAll(f.path, 0o700) != nil {
+		return
+	}
+	t, err := os.CreateTemp(f.path, "new-")
+	if err != nil {
+		return
+	}
+	sum := sha256.Sum256(content)
+	_, err = t.Write(sum[:])
+	if err == nil {
+		_, err = t.Write(content)
+	}
+	if closed := t.Close(); err == nil {
+		err = closed
+	}
+	if err != nil || os.Rename(t.Name(), f.file(key)) != nil {
+		_ = os.Remove(t.Name()) // what is left is found by no name
+		return
+	}
+	f.drop()
+}
+
+// drop removes files beyond the bound.
+func (f Folder) drop() {
+	all, err := os.ReadDir(f.path)
+	if err != nil || len(all) <= f.most {
+		return
+	}
+	age := func(d os.DirEntry) int64 {
+		info, err := d.Info()
+		if err != nil {
+			return 0
+		}
+		return info.ModTime().UnixNano()
+	}
+	slices.SortFunc(all, func(a, b os.DirEntry) int { return cmp.Compare(age(a), age(b)) })
+	for _, d := range all[:len(all)-f.most] {
+		_ = os.Remove(filepath.Join(f.path, d.Name())) // it is tried again the next time
+	}
+}
