@@ -104,7 +104,11 @@ func TestRandomOperationsOnManyCPUs(t *testing.T) {
 	if hosttools.Whole(t, "many random operations on functions that all CPUs call", "a third of them") {
 		operations = 60
 	}
+	mine := hosttools.Turns(t, "kernels", 2)
 	for i, o := range kernels() {
+		if !mine() {
+			continue
+		}
 		cpus := 2 + i%4
 		t.Run(fmt.Sprintf("%d/%s", cpus, o.name), func(t *testing.T) {
 			bootMany(t, o.image, cpus, o.opt, func(w *crowd) { w.storm(uint64(i), operations) })

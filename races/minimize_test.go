@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
 
@@ -42,9 +43,7 @@ func TestViolationIsMinimized(t *testing.T) {
 // TestHungSchedulesAreMinimized wants the few choices of a schedule that hangs within some 30 of them, though each executes all instructions of
 // its limit and a search chooses something every ten.
 func TestHungSchedulesAreMinimized(t *testing.T) {
-	if testing.Short() {
-		t.Skip("with -short: a story of millions of instructions")
-	}
+	hosttools.Long(t, "a story of millions of instructions", "shorter stories")
 	t.Parallel()
 	s := require.Must(Load("optimize"))(t)
 	v := require.Must(s.Variant("ppc64-stop_machine"))(t)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/mutants"
 	"kprobesim/internal/require"
 )
@@ -166,9 +167,7 @@ func soundUntil(t *testing.T, name string, n uint64) uint64 {
 
 // TestProtocolSample searches again for some of the mutants of Go code that were noticed quickly.
 func TestProtocolSample(t *testing.T) {
-	if testing.Short() {
-		t.Skip("with -short: it builds a binary of tests")
-	}
+	hosttools.Long(t, "mutants of the protocols, which take a build", "what searches have found stands in protocol.found, and is held against the tree")
 	const sample, quick = 6, 50
 	all, root := protocolMutants(t), require.Must(filepath.Abs(".."))(t)
 	found := require.Must(mutants.ReadFound(protocolFound))(t)

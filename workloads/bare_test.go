@@ -28,7 +28,7 @@ var selfTestTools = map[string][]string{
 // jprobes, return probes, nested hits, faults, jump optimization, probes at function entry, as bare/selftest.c
 // sets them up, and user mode.
 func TestSelfTestUnderQemu(t *testing.T) {
-	for _, im := range someImages(t, "the self-test of every image under qemu", Image.year) {
+	for _, im := range someImages(t, "the self-test of every image under qemu", Image.isa) {
 		t.Run(im.Name, func(t *testing.T) { holdSelfTest(t, im) })
 	}
 }

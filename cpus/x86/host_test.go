@@ -55,11 +55,11 @@ func TestAgainstHost(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		hosttools.Unable(t, "the comparison with the host's processor", "it needs linux/amd64")
 	}
-	scale := 8
+	scale := 4
 	switch {
 	case testing.Short():
 		scale = 2
-	case hosttools.Whole(t, "20 times the states of each instruction", "8 times"):
+	case hosttools.Whole(t, "20 times the states of each instruction", "4 times"):
 		scale = 20
 	}
 	known := departuresOf(t)

@@ -208,9 +208,9 @@ func (s *sequence) state(w *world, c *CPU, seed uint64) {
 func TestUntimedSequences(t *testing.T) { eachPath(t, untimedSequences) }
 
 func untimedSequences(t *testing.T) {
-	rounds := 150
-	if testing.Short() {
-		rounds = 40
+	rounds := 40
+	if hosttools.Whole(t, "150 random sequences in each mode", "40 of them") {
+		rounds = 150
 	}
 	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
 		s := &sequence{rng: rand.New(rand.NewPCG(11, uint64(isa.Bits))), bits: isa.Bits}

@@ -1,6 +1,8 @@
 package hosttools
 
 import (
+	"fmt"
+	"hash/crc32"
 	"os"
 	"strings"
 	"testing"
@@ -60,6 +62,20 @@ func Whole(tb testing.TB, what, instead string) bool {
 	}
 	tb.Log(IsLong + oneLine(what+"; "+instead))
 	return false
+}
+
+// Turns tells which of many alike cases a test runs: all of them where long tests are asked for, and else one of so many. Which
+// ones these are depends on the name of the test, so that every case has its turn in some test of a package.
+func Turns(tb testing.TB, what string, of int) (mine func() bool) {
+	tb.Helper()
+	if Whole(tb, "all "+what, fmt.Sprintf("one of %d of them", of)) {
+		return func() bool { return true }
+	}
+	n := int(crc32.ChecksumIEEE([]byte(tb.Name()))>>1) % of
+	return func() bool {
+		n++
+		return n%of == 0
+	}
 }
 
 // oneLine keeps a message on the line that it is found by.

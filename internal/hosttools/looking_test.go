@@ -81,3 +81,25 @@ func TestLong(t *testing.T) {
 		}
 	}
 }
+
+// TestTurns gives every case its turn, some to each test, and all of them to long ones.
+func TestTurns(t *testing.T) {
+	for _, long := range []string{"", "1"} {
+		t.Setenv(LongRuns, long)
+		had := map[int]int{}
+		for name := range 20 {
+			t.Run(fmt.Sprint(name), func(t *testing.T) {
+				mine, n := Turns(t, "cases", 3), 0
+				for i := range 9 {
+					if mine() {
+						had[i]++
+						n++
+					}
+				}
+				whole := long == "1" && !testing.Short()
+				require.That(t, n == 9 && whole || n == 3 && !whole, "%d of 9 cases", n)
+			})
+		}
+		require.That(t, len(had) == 9, "%d of 9 cases had their turn in 20 tests", len(had))
+	}
+}
