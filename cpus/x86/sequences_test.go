@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/hosttools"
 	"kprobesim/cpus/engine"
 )
 
