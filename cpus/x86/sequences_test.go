@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
-	"kprobesim/internal/hosttools"
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/hosttools"
 )
 
 // sequence draws code of the instructions that kernels execute most, with the operands of one and the same few
