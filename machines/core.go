@@ -20,21 +20,14 @@ func (mr *machineReader) core(r *doc.Reader) {
 	mr.timer(clocks)
 	core := r.Sub("core", true)
 	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window, cpus.Scoreboard))
-	shape := []field{
-		count("width", &c.Width, 1, cpus.MaxWidth), count("window", &c.Window, 1, cpus.MaxWindow),
-		count("store_buffer", &c.StoreBuffer, 1, 1024),
-	}
-	if core.Has("load_queue") {
-		shape = append(shape, count("load_queue", &c.LoadQueue, 1, cpus.MaxWindow))
-	}
-	mr.section(core, shape...)
+	mr.section(core, count("width", &c.Width, 1, cpus.MaxWidth), count("window", &c.Window, 1, cpus.MaxWindow),
+		count("store_buffer", &c.StoreBuffer, 1, 1024), maybe("load_queue", &c.LoadQueue, 1, cpus.MaxWindow))
 	if r.Has("groups") {
 		c.Groups.On = true
 		mr.section(r.Sub("groups", true), count("branch_slots", &c.Groups.BranchSlots, 0, 5))
 	}
 	if r.Has("front_end") {
-		f := r.Sub("front_end", true)
-		mr.frontEnd(f, &c.FrontEnd)
+		mr.frontEnd(r.Sub("front_end", true), &c.FrontEnd)
 	}
 	mr.pipes(r)
 	p := &c.Predictor

@@ -120,20 +120,15 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 	c.Alone = doc.Opt(r, "alone", false, doc.Flag)
 	fields := []field{count("uops", &uops, 1, 1000)}
 	if !r.Has("uops") {
-		fields[0] = cycles("issue", &c.Issue, true)
-		if r.Has("slots") {
-			fields = append(fields, count("slots", &slots, 1, 1000))
-		}
+		fields = []field{cycles("issue", &c.Issue, true), maybe("slots", &slots, 1, 1000)}
 	}
 	// What serializes takes its issue, and nothing runs meanwhile that could wait for a result.
 	fields = append(fields, cycles("latency", &c.Latency, !c.Serialize), cycles("latency2", &c.Latency2, false),
 		cycles("occupancy", &c.Occupancy, false))
 	if mr.m.CPU.BackEnd.On {
 		mr.to(r, &c, ports)
-		fields = append(fields, cycles("deferred", &c.Deferred, false), cycles("flags", &c.Flags, false))
-		if r.Has("deferred_uops") {
-			fields = append(fields, count("deferred_uops", &c.DeferredOps, 1, cpus.MaxUops))
-		}
+		fields = append(fields, cycles("deferred", &c.Deferred, false), cycles("flags", &c.Flags, false),
+			maybe("deferred_uops", &c.DeferredOps, 1, cpus.MaxUops))
 	}
 	mr.section(r, fields...)
 	if uops > 0 {

@@ -38,10 +38,17 @@ func hertz(key string, to *int64) field {
 // count is a number of things from lo to hi. The bounds catch slips, while cpus.Config.Check says
 // what can be modelled.
 func count(key string, to *int, lo, hi int64) field {
-	return into(key, to, true, func(n *doc.Node) (int, error) {
+	return into(key, to, true, whole(lo, hi))
+}
+
+// maybe is count for what not every core has, or not every description knows.
+func maybe(key string, to *int, lo, hi int64) field { return into(key, to, false, whole(lo, hi)) }
+
+func whole(lo, hi int64) func(*doc.Node) (int, error) {
+	return func(n *doc.Node) (int, error) {
 		v, err := doc.Int(lo, hi)(n)
 		return int(v), err
-	})
+	}
 }
 
 // parseTicks reads a number of cycles: 14, "1.5" or "1/3".

@@ -17,16 +17,8 @@ func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 	if r.Has("loop_buffer") {
 		fields = append(fields, count("loop_buffer", &f.LoopBuffer, 1, 1024), count("loop_windows", &f.LoopWindows, 1, 64))
 	}
-	if r.Has("fast_branches") {
-		fields = append(fields, count("fast_branches", &f.FastBranches, 1, 32))
-	}
-	if r.Has("predecode") {
-		fields = append(fields, count("predecode", &f.Predecode, 1, 64))
-	}
-	if r.Has("decoders") {
-		fields = append(fields, count("decoders", &f.Decoders, 1, 16))
-	}
-	mr.section(r, fields...)
+	mr.section(r, append(fields, maybe("fast_branches", &f.FastBranches, 1, 32), maybe("predecode", &f.Predecode, 1, 64),
+		maybe("decoders", &f.Decoders, 1, 16))...)
 }
 
 // pipes reads what a core has that is described by its pipes. All of it may be left out.
@@ -37,16 +29,9 @@ func (mr *machineReader) pipes(r *doc.Reader) {
 	}
 	if r.Has("op_cache") {
 		o := &c.OpCache
-		s := r.Sub("op_cache", true)
-		fields := []field{
-			count("sets", &o.Sets, 1, 1<<12), count("ways", &o.Ways, 1, 32),
+		mr.section(r.Sub("op_cache", true), count("sets", &o.Sets, 1, 1<<12), count("ways", &o.Ways, 1, 32),
 			count("uops", &o.Uops, 1, 64), count("window", &o.Window, 32, 64), count("entries", &o.Entries, 1, 32),
-			count("rate", &o.Rate, 1, 16),
-		}
-		if s.Has("window_uops") {
-			fields = append(fields, count("window_uops", &o.WindowUops, 1, 512))
-		}
-		mr.section(s, fields...)
+			count("rate", &o.Rate, 1, 16), maybe("window_uops", &o.WindowUops, 1, 512))
 	}
 	if r.Has("fusion") {
 		mr.fusion(r.Sub("fusion", true), &c.Fusion)
@@ -61,19 +46,9 @@ func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
 	b.StorePairs = doc.Opt(r, "store_pairs", false, doc.Flag)
 	b.Renames = doc.Opt(r, "renames", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	b.Defers = doc.Opt(r, "defers", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
-	var fields []field
-	if r.Has("retire") {
-		fields = append(fields, count("retire", &b.Retire, 1, 16))
-	}
 	b.SplitTwice = doc.Opt(r, "split_twice", false, doc.Flag)
 	b.ForwardsInside = doc.Opt(r, "forwards_inside", false, doc.Flag)
-	if r.Has("load_column") {
-		fields = append(fields, count("load_column", &b.LoadColumn, 4, 64))
-	}
-	if r.Has("scheduler") {
-		fields = append(fields, count("scheduler", &b.Scheduler, 1, 1024))
-	}
-	mr.section(r, fields...)
+	mr.section(r, maybe("retire", &b.Retire, 1, 16), maybe("load_column", &b.LoadColumn, 4, 64), maybe("scheduler", &b.Scheduler, 1, 1024))
 }
 
 // fusion reads the pairs that are one operation: they are no numbers.
