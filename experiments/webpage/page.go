@@ -226,9 +226,9 @@ func movedGrid(c *compare.Comparison) *grid {
 func movedRow(at string, c compare.Change, with []string) []cell {
 	percent := ""
 	if c.HasPercent {
-		percent = signed(c.Percent.Round(3))
+		percent = results.Signed(c.Percent.Round(3))
 		if c.Percent.Round(3).IsZero() {
-			percent = signed(c.Percent) // small is not nothing
+			percent = results.Signed(c.Percent) // small is not nothing
 		}
 	}
 	with = slices.DeleteFunc(with, func(s string) bool { return s == "" })
@@ -242,17 +242,9 @@ func movedRow(at string, c compare.Change, with []string) []cell {
 	return []cell{
 		{Text: at},
 		{Text: c.New.Metric},
-		number(c.Old.Value.String()), number(c.New.Value.String()), number(signed(c.Delta)), number(percent),
+		number(c.Old.Value.String()), number(c.New.Value.String()), number(results.Signed(c.Delta)), number(percent),
 		{Text: c.New.Unit},
 		origin,
 		{Text: strings.Join(with, ", ")},
 	}
-}
-
-// signed writes a plus before what is above zero.
-func signed(v results.Value) string {
-	if v.Cmp(results.Value{}) > 0 {
-		return "+" + v.String()
-	}
-	return v.String()
 }
