@@ -41,24 +41,18 @@ type PointStatus struct {
 // Manifest says what a directory of results was made from. It has no clock and no host in it.
 // Overrides are "key=value" in the order in which they applied.
 type Manifest struct {
-	Program   Program
-	Inputs    []Input
-	Overrides []string
-	Seed      uint64
-	Points    []PointStatus
-	Sources   []string
-}
-
-// manifestFile is the form on disk; a seed is a string because JSON numbers lose digits in many
-// readers.
-type manifestFile struct {
-	Format    int           `json:"format"`
 	Program   Program       `json:"program,omitzero"`
 	Inputs    []Input       `json:"inputs"`
 	Overrides []string      `json:"overrides"`
-	Seed      uint64        `json:"seed,string"`
+	Seed      uint64        `json:"seed,string"` // JSON numbers lose digits in many readers
 	Points    []PointStatus `json:"points"`
 	Sources   []string      `json:"sources"`
+}
+
+// manifestFile is the form on disk.
+type manifestFile struct {
+	Format int `json:"format"`
+	Manifest
 }
 
 // Hash names bytes by their SHA-256: "sha256:" and 64 hex digits.
@@ -72,10 +66,9 @@ func (m *Manifest) JSON() ([]byte, error) {
 	if err := m.validate(); err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
-	file := manifestFile{
-		Format: manifestFormat, Program: m.Program, Inputs: nonNil(m.Inputs), Overrides: nonNil(m.Overrides),
-		Seed: m.Seed, Points: nonNil(m.Points), Sources: nonNil(m.Sources),
-	}
+	file := manifestFile{manifestFormat, *m}
+	file.Inputs, file.Overrides = nonNil(m.Inputs), nonNil(m.Overrides)
+	file.Points, file.Sources = nonNil(m.Points), nonNil(m.Sources)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -110,11 +103,10 @@ func ReadManifest(name string, b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%s: format %d, this program reads %d; run the experiment again",
 			name, file.Format, manifestFormat)
 	}
-	m := &Manifest{file.Program, file.Inputs, file.Overrides, file.Seed, file.Points, file.Sources}
-	if err := m.validate(); err != nil {
+	if err := file.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return m, nil
+	return &file.Manifest, nil
 }
 
 func (m *Manifest) validate() error {
