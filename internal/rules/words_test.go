@@ -78,7 +78,6 @@ var isaNamed = map[string]string{
 	"cmd/kprobesim/judge.go":              "the instruction set whose blocks are judged",
 	"cmd/kprobesim/measure_kvm.go":        "the program of the emulator",
 	"cmd/kprobesim/module.go":             "the kernel that a module is tried in when none is named",
-	"experiments/doc.go":                  "an example of an experiment file",
 	"experiments/exptest/own.go":          "names of the program's experiments, for tests",
 	"experiments/exptest/toy.go":          "a made-up instruction set for tests, in files of a format that exists",
 	"internal/hosttools/forbid_mapped.go": "a filter of system calls, whose numbers are those of one host",
