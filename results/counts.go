@@ -3,6 +3,8 @@ package results
 import (
 	"fmt"
 	"strings"
+
+	"kprobesim/internal/distinct"
 )
 
 // MissedMark stands behind a figure of hits of which some were missed, or the returns of some.
@@ -46,16 +48,13 @@ const mostMissed = 8
 // missedNotes says for each point of a set what was missed, points of which the same is said together.
 func MissedNotes(s *Set) []string {
 	var texts []string
-	names, seen := map[string][]string{}, map[string]bool{}
+	names := map[string][]string{}
 	for _, p := range s.Points() {
 		if text := s.missedAt(p); text != "" {
 			if names[text] == nil {
 				texts = append(texts, text)
 			}
-			if named := text + p.Probe; !seen[named] {
-				seen[named] = true
-				names[text] = append(names[text], p.Probe)
-			}
+			names[text] = distinct.Append(names[text], p.Probe)
 		}
 	}
 	var notes []string

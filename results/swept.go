@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"kprobesim/internal/distinct"
 )
 
 // Setting is one parameter of a sweep in the name of a point.
@@ -151,9 +153,7 @@ func SweptKeys(s *Set) []string {
 	var keys []string
 	for _, p := range s.points {
 		for _, x := range p.Settings() {
-			if !slices.Contains(keys, x.Key) {
-				keys = append(keys, x.Key)
-			}
+			keys = distinct.Append(keys, x.Key)
 		}
 	}
 	return keys

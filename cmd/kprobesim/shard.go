@@ -13,6 +13,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/distinct"
 	"kprobesim/results/outdir"
 )
 
@@ -93,11 +94,7 @@ func (s *sharing) order(args []string) []string {
 // inputsOf lists what plans were read from.
 func inputsOf(plans ...*schema.Plan) (all []outdir.Input) {
 	for _, p := range plans {
-		for _, in := range p.Inputs {
-			if !slices.Contains(all, in) {
-				all = append(all, in)
-			}
-		}
+		all = distinct.Append(all, p.Inputs...)
 	}
 	return all
 }

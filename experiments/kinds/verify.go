@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/distinct"
 	"kprobesim/kprobes"
 )
 
@@ -74,7 +75,5 @@ func (s *session) otherMode(st kprobes.State, want kprobes.Mode) error {
 
 // fact keeps a sentence for the notes of the measurement, once.
 func (s *session) fact(text string) {
-	if !slices.Contains(s.facts, text) {
-		s.facts = append(s.facts, text)
-	}
+	s.facts = distinct.Append(s.facts, text)
 }

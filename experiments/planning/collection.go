@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/distinct"
 	"kprobesim/internal/doc"
 	"kprobesim/results"
 )
@@ -97,9 +98,8 @@ func (p *planner) collect(root *doc.Node, settings []doc.Setting) {
 func (p *planner) checkFigures(root *doc.Node) {
 	of := map[string][]string{} // experiments by their kinds
 	for i := range p.plan.Points {
-		if pt := &p.plan.Points[i]; !slices.Contains(of[pt.Kind], pt.Experiment) {
-			of[pt.Kind] = append(of[pt.Kind], pt.Experiment)
-		}
+		pt := &p.plan.Points[i]
+		of[pt.Kind] = distinct.Append(of[pt.Kind], pt.Experiment)
 	}
 	for _, name := range p.plan.Figures {
 		kind := kindOfFigure(name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/distinct"
 	"kprobesim/internal/doc"
 	"kprobesim/targets"
 )
@@ -63,7 +64,5 @@ func (p *planner) isaOf(root *doc.Node, c []doc.Setting) (isa *doc.Node, of stri
 
 // note notes what readers of a table should know, once.
 func (p *planner) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(p.plan.Notes, text) {
-		p.plan.Notes = append(p.plan.Notes, text)
-	}
+	p.plan.Notes = distinct.Append(p.plan.Notes, fmt.Sprintf(format, args...))
 }

@@ -12,6 +12,7 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
+	"kprobesim/internal/distinct"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
 	"kprobesim/results/formats"
@@ -105,9 +106,7 @@ type whole struct {
 
 // use notes that the plan depends on a file, whether it is read now or was read for another plan.
 func (l *Loader) use(in outdir.Input) {
-	if !slices.Contains(l.inputs, in) {
-		l.inputs = append(l.inputs, in)
-	}
+	l.inputs = distinct.Append(l.inputs, in)
 }
 
 // depend notes that the plan depends on a file that has no keys of its own: its hash is the key.

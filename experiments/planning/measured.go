@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/distinct"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
 	"kprobesim/results"
@@ -167,9 +168,7 @@ func keysOf(tables ...*doc.Node) []string {
 	var out []string
 	for _, t := range tables {
 		for _, f := range t.Fields {
-			if !slices.Contains(out, f.Key) {
-				out = append(out, f.Key)
-			}
+			out = distinct.Append(out, f.Key)
 		}
 	}
 	return out

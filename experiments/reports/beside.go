@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"kprobesim/internal/distinct"
 	"kprobesim/results"
 	"kprobesim/results/tables"
 )
@@ -48,11 +49,9 @@ func names(all []*Kept) (out []string) {
 
 // roles lists where the figures of a hit come from.
 func (k *Kept) roles() (out []string) {
-	seen := map[results.Role]bool{}
 	for r := range k.Means.All() {
-		if (r.Metric == results.MetricCycles || r.Metric == results.MetricMicros) && !seen[r.Role] {
-			seen[r.Role] = true
-			out = append(out, string(r.Role))
+		if r.Metric == results.MetricCycles || r.Metric == results.MetricMicros {
+			out = distinct.Append(out, string(r.Role))
 		}
 	}
 	return out

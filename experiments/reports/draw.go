@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/internal/distinct"
 	"kprobesim/results"
 	"kprobesim/results/figures"
 )
@@ -15,8 +16,8 @@ func phasesOf(s *results.Set) []string {
 	head := results.PhaseMetric("")
 	var out []string
 	for r := range s.All() {
-		if name, ok := strings.CutPrefix(r.Metric, head); ok && !slices.Contains(out, name) {
-			out = append(out, name)
+		if name, ok := strings.CutPrefix(r.Metric, head); ok {
+			out = distinct.Append(out, name)
 		}
 	}
 	return out

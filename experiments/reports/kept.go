@@ -14,6 +14,7 @@ import (
 
 	"kprobesim/experiments"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/distinct"
 	"kprobesim/results"
 	"kprobesim/results/compare"
 	"kprobesim/results/formats"
@@ -52,9 +53,7 @@ func (k *Kept) Machines() (names []string) {
 
 func (k *Kept) distinct(of func(results.Point) string) (names []string) {
 	for _, p := range k.Set.Points() {
-		if name := of(p); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = distinct.Append(names, of(p))
 	}
 	return names
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/distinct"
 	"kprobesim/machines"
 	"kprobesim/results"
 	"kprobesim/results/tables"
@@ -45,17 +46,17 @@ func (r *Report) fits() []string {
 	var notes []string
 	seen := map[string]bool{}
 	for _, pt := range r.Plan.Points {
-		if m := pt.Machine; !seen[pt.Experiment] {
-			if note := inherits(m); note != "" && !slices.Contains(notes, note) {
-				notes = append(notes, note)
-			}
-		}
-		if m := pt.Machine; !seen[pt.Experiment] && len(m.FittedParams()) > 0 && !m.InheritsFigures() {
-			if note := r.fitNote(m, pt.Experiment); !slices.Contains(notes, note) {
-				notes = append(notes, note)
-			}
+		if seen[pt.Experiment] {
+			continue
 		}
 		seen[pt.Experiment] = true
+		m := pt.Machine
+		if note := inherits(m); note != "" {
+			notes = distinct.Append(notes, note)
+		}
+		if len(m.FittedParams()) > 0 && !m.InheritsFigures() {
+			notes = distinct.Append(notes, r.fitNote(m, pt.Experiment))
+		}
 	}
 	return notes
 }
@@ -168,12 +169,8 @@ func (r *Report) moved() (notes []string) {
 	by := map[string][]string{}
 	for _, pt := range r.Plan.Points {
 		im := pt.Image.Name
-		if len(by[im]) == 0 {
-			images = append(images, im)
-		}
-		if !slices.Contains(by[im], pt.Experiment) {
-			by[im] = append(by[im], pt.Experiment)
-		}
+		images = distinct.Append(images, im)
+		by[im] = distinct.Append(by[im], pt.Experiment)
 	}
 	for _, im := range images {
 		note := "kernel " + im
@@ -222,8 +219,8 @@ func (r *Report) doubts() []string {
 		cycles := halfDigit(pub.Micros) * float64(r.Plan.Points[i].Machine.CPU.Hz) / 1e6
 		least, most = min(least, cycles), max(most, cycles)
 		again := pub.Repeats
-		if text := fmt.Sprintf("repeats: +-%s %%: %s", again.Percent, again.Source); again.Source != "" && !slices.Contains(notes, text) {
-			notes = append(notes, text)
+		if text := fmt.Sprintf("repeats: +-%s %%: %s", again.Percent, again.Source); again.Source != "" {
+			notes = distinct.Append(notes, text)
 		}
 	}
 	if most == 0 {
@@ -290,9 +287,8 @@ func (r *Report) Tables() (all []*tables.Table) {
 	experiments, kinds := map[string]string{}, []string(nil)
 	for i := range r.Plan.Points {
 		pt := &r.Plan.Points[i]
-		if experiments[pt.Experiment] = pt.Kind; !slices.Contains(kinds, pt.Kind) {
-			kinds = append(kinds, pt.Kind)
-		}
+		experiments[pt.Experiment] = pt.Kind
+		kinds = distinct.Append(kinds, pt.Kind)
 	}
 	for _, kind := range kinds {
 		t := r.collectedTable(kind, r.Means.Only(func(p results.Point) bool { return experiments[p.Experiment] == kind }))

@@ -4,17 +4,14 @@ import (
 	"slices"
 
 	"kprobesim/distro/attaching"
+	"kprobesim/internal/distinct"
 	"kprobesim/internal/doc"
 )
 
 // linuxKinds are the kinds of points of the kind linux: those that were there before BPF, and the other ways to attach.
 func linuxKinds() []string {
 	kinds := []string{LinuxNone, LinuxKprobe, LinuxKretprobe, LinuxUprobe, linuxUretprobe, LinuxWatch, LinuxModule, LinuxObject}
-	for _, w := range attaching.Ways() {
-		if !slices.Contains(kinds, w) {
-			kinds = append(kinds, w)
-		}
-	}
+	kinds = distinct.Append(kinds, attaching.Ways()...)
 	return kinds
 }
 

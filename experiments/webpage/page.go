@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"kprobesim/experiments/reports"
+	"kprobesim/internal/distinct"
 	"kprobesim/results"
 	"kprobesim/results/compare"
 	"kprobesim/results/outdir"
@@ -94,9 +95,7 @@ const mostTitles = 3
 // titles lists the experiments of several runs, the first few when there are many.
 func titles(all []*reports.Kept) (names []string) {
 	for _, k := range all {
-		if name := cmp.Or(k.About.Title, k.About.Name); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = distinct.Append(names, cmp.Or(k.About.Title, k.About.Name))
 	}
 	if n := len(names); n > mostTitles {
 		names = append(names[:mostTitles], fmt.Sprintf("%d more", n-mostTitles))

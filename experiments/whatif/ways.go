@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/distro/attaching"
 	"kprobesim/distro/probing"
+	"kprobesim/internal/distinct"
 	"kprobesim/kprobes"
 )
 
@@ -60,11 +61,7 @@ type Way struct {
 // Points are the points of the ways of a program, each once.
 func Points(ways []Way) (out []string) {
 	for _, w := range ways {
-		for _, p := range slices.Concat(w.Plus, w.Less) {
-			if !slices.Contains(out, p) {
-				out = append(out, p)
-			}
-		}
+		out = distinct.Append(out, slices.Concat(w.Plus, w.Less)...)
 	}
 	return out
 }

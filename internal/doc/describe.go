@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+
+	"kprobesim/internal/distinct"
 )
 
 // Schema describes a value as JSON Schema does: what a reader asks for, with the alternatives of all kinds of a file together.
@@ -46,11 +48,7 @@ func (n *Node) describe(types ...string) bool {
 		return false
 	}
 	s := n.made.schema
-	for _, t := range types {
-		if !slices.Contains(s.types, t) {
-			s.types = append(s.types, t)
-		}
-	}
+	s.types = distinct.Append(s.types, types...)
 	return true
 }
 
@@ -83,8 +81,8 @@ func (n *Node) word(known []string) string {
 	s := n.made.schema
 	for _, w := range known {
 		s.free = s.free || w == anyKey // it is a name that the document chooses
-		if w != anyKey && !slices.Contains(s.words, w) {
-			s.words = append(s.words, w)
+		if w != anyKey {
+			s.words = distinct.Append(s.words, w)
 		}
 	}
 	if len(known) == 0 {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"kprobesim/internal/distinct"
 )
 
 // Reader reads one table of a document by a schema and collects every mistake into errs. Keys that
@@ -89,9 +91,7 @@ func (r *Reader) take(key string) *Node {
 	if r.node.made != nil {
 		return r.node.property(key)
 	}
-	if !slices.Contains(r.known, key) {
-		r.known = append(r.known, key)
-	}
+	r.known = distinct.Append(r.known, key)
 	return r.node.Get(key)
 }
 

@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"kprobesim/internal/distinct"
 )
 
 // XY is a point of a line; Low and High are the ends of a whisker, none when both are zero.
@@ -116,9 +118,7 @@ func (l *Lines) place(i int) int {
 	}
 	var groups []string
 	for _, o := range l.Series {
-		if !slices.Contains(groups, o.Style.Group) {
-			groups = append(groups, o.Style.Group)
-		}
+		groups = distinct.Append(groups, o.Style.Group)
 	}
 	return slices.Index(groups, l.Series[i].Style.Group)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/internal/distinct"
 	"kprobesim/results"
 )
 
@@ -95,9 +96,7 @@ func (c *SweepChart) drawn(s *results.Set) []results.Point {
 // panels are the names of panels that metrics have.
 func (c *SweepChart) panels() (names []string) {
 	for _, m := range c.Metrics {
-		if !slices.Contains(names, m.Panel) {
-			names = append(names, m.Panel)
-		}
+		names = distinct.Append(names, m.Panel)
 	}
 	return names
 }
@@ -114,7 +113,7 @@ func (c *SweepChart) lines(s *results.Set, f facet, panel string, notes *sweepNo
 		if err != nil {
 			return nil, err
 		}
-		notes.drop(none)
+		notes.dropped = distinct.Append(notes.dropped, none...)
 	}
 	if len(l.Series) > mostLines {
 		return nil, fmt.Errorf("%d lines are %w, which is %d: they tell %s; sweep fewer values",
@@ -126,14 +125,6 @@ func (c *SweepChart) lines(s *results.Set, f facet, panel string, notes *sweepNo
 
 // sweepNotes are the lines that do not show, for the caption. Alike are the panels of which one line shows.
 type sweepNotes struct{ dropped, hidden, alike []string }
-
-func (n *sweepNotes) drop(names []string) {
-	for _, name := range names {
-		if !slices.Contains(n.dropped, name) {
-			n.dropped = append(n.dropped, name)
-		}
-	}
-}
 
 func (n *sweepNotes) text() (out []string) {
 	if len(n.dropped) > 0 {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kprobesim/internal/distinct"
 	"kprobesim/results"
 )
 
@@ -118,9 +119,7 @@ func (c *wished) add(r results.Record) {
 	if m == nil {
 		m = &mark{low: v, high: v}
 		p.marks[at] = m
-		if !slices.Contains(p.xs, x) {
-			p.xs = append(p.xs, x)
-		}
+		p.xs = distinct.Append(p.xs, x)
 	}
 	m.sum, m.low, m.high, m.n = m.sum+v, min(m.low, v), max(m.high, v), m.n+1
 	c.folded = c.folded || m.n > 1

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"kprobesim/internal/distinct"
 	"kprobesim/results"
 )
 
@@ -161,9 +162,7 @@ func unitsOf(s *results.Set, metrics []BenchMetric) map[string][]string {
 		if i < 0 {
 			continue
 		}
-		if unit := unitAt(s, r.Point, metrics[i]); !slices.Contains(units[r.Metric], unit) {
-			units[r.Metric] = append(units[r.Metric], unit)
-		}
+		units[r.Metric] = distinct.Append(units[r.Metric], unitAt(s, r.Point, metrics[i]))
 	}
 	return units
 }
