@@ -1,6 +1,7 @@
 package gdb
 
 import (
+	"slices"
 	"sync"
 
 	"kprobesim/internal/clock"
@@ -61,9 +62,7 @@ func (c *Checkpoints) Take(m *sim.Machine) error {
 	if err != nil {
 		return err
 	}
-	c.list = append(c.list, checkpoint{})
-	copy(c.list[place+1:], c.list[place:])
-	c.list[place] = checkpoint{at, b}
+	c.list = slices.Insert(c.list, place, checkpoint{at, b})
 	c.thin(at)
 	return nil
 }
@@ -84,5 +83,5 @@ func (c *Checkpoints) thin(now clock.Ticks) {
 			least, drop = worth, i
 		}
 	}
-	c.list = append(c.list[:drop], c.list[drop+1:]...)
+	c.list = slices.Delete(c.list, drop, drop+1)
 }
