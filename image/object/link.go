@@ -1,11 +1,13 @@
 package object
 
 import (
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"slices"
 
+	"kprobesim/internal/distinct"
 	"kprobesim/internal/encoding"
 )
 
@@ -64,7 +66,6 @@ type linker struct {
 	stubs   map[Symbol]uint64 // by what they lead to
 	errs    []error
 	missing map[string]bool
-	used    map[string]bool
 }
 
 // Link lays the module out at an address, which must begin a page, and applies its relocations. The error lists what
@@ -77,7 +78,7 @@ func (o *Object) Link(base uint64, resolve Resolve) (*Module, error) {
 		Base: base, Bytes: make([]byte, o.end), o: o, Text: Span{base, base + o.textEnd},
 		InitText: Span{base + o.initStart, base + o.initTextEnd}, Init: Span{base + o.initStart, base + o.end},
 	}
-	l := &linker{o: o, m: m, resolve: resolve, stubs: map[Symbol]uint64{}, missing: map[string]bool{}, used: map[string]bool{}}
+	l := &linker{o: o, m: m, resolve: resolve, stubs: map[Symbol]uint64{}, missing: map[string]bool{}}
 	l.fill()
 	l.define()
 	if o.arch.begin != nil {
@@ -166,10 +167,7 @@ func (l *linker) apply(sec *section, r reloc) {
 }
 
 func (l *linker) fail(f *fix, err error) {
-	name := f.sym.name
-	if name == "" {
-		name = "no symbol"
-	}
+	name := cmp.Or(f.sym.name, "no symbol")
 	l.errs = append(l.errs, fmt.Errorf("%s+%#x: %s against %s: %w", f.sec.name, f.off, l.o.arch.name(f.typ), name, err))
 }
 
@@ -192,10 +190,7 @@ func (f *fix) find() bool {
 	switch {
 	case ok:
 		f.target = t
-		if !l.used[s.name] {
-			l.used[s.name] = true
-			l.m.Used = append(l.m.Used, s.name)
-		}
+		l.m.Used = distinct.Append(l.m.Used, s.name)
 	case s.bind == elf.STB_WEAK:
 	case l.missing[s.name]:
 		return false

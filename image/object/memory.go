@@ -1,17 +1,18 @@
 package object
 
-import "bytes"
+import (
+	"bytes"
+
+	"kprobesim/internal/encoding"
+)
 
 // Word reads an address of the module's memory as it was linked; false where that is outside of the module.
 func (m *Module) Word(addr uint64) (uint64, bool) {
 	b, ok := m.at(addr, m.o.Bits/8)
-	switch {
-	case !ok:
+	if !ok {
 		return 0, false
-	case m.o.Bits == 64:
-		return m.o.Order.Uint64(b), true
 	}
-	return uint64(m.o.Order.Uint32(b)), true
+	return encoding.Uint(m.o.Order, b), true
 }
 
 // Int reads an integer of 32 bits.

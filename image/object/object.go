@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kprobesim/internal/elffile"
@@ -150,12 +151,8 @@ func bytesOf(b []byte, s *elf.Section) ([]byte, error) {
 
 // unloaded tells sections that nothing in the guest reads: strings for the loader, and tables for unwinding stacks.
 func unloaded(name string) bool {
-	for _, head := range []string{".modinfo", ".eh_frame", ".ARM.exidx", ".ARM.extab", ".note", ".comment"} {
-		if strings.HasPrefix(name, head) {
-			return true
-		}
-	}
-	return false
+	heads := []string{".modinfo", ".eh_frame", ".ARM.exidx", ".ARM.extab", ".note", ".comment"}
+	return slices.ContainsFunc(heads, func(head string) bool { return strings.HasPrefix(name, head) })
 }
 
 // readSymbols keeps the order of the table, because relocations name symbols by number.

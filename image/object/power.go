@@ -142,10 +142,8 @@ func (f *fix) mask(v uint64, bits int, mask uint32) error {
 		return err
 	case v&3 != 0:
 		return errors.New("the distance is no multiple of 4")
-	case !signedValue.fits(int64(v), bits):
-		return overflow(int64(v), bits)
 	}
-	return f.put(4, uint64(insn&^mask|uint32(v)&mask), anyValue)
+	return f.narrow(insn, int64(v), bits, mask)
 }
 
 // call relocates a branch. One that leaves the module goes by a stub, which loads the table of contents of its callee;
