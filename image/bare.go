@@ -16,24 +16,14 @@ func LoadBare(name string, b []byte, symbols func(*Image) ([]Symbol, error)) (*I
 }
 
 func (im *Image) loadBare(b []byte, symbols func(*Image) ([]Symbol, error)) error {
-	f, err := advice().Open(b)
-	if err == nil {
-		err = im.loadHeader(f)
-	}
-	if err == nil {
-		err = im.loadSegments(f, b)
-	}
-	if err == nil {
-		err = im.loadSections(f)
-	}
+	_, err := im.open(b)
 	if err == nil {
 		im.Symbols, err = symbols(im)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		im.index()
 	}
-	im.index()
-	return nil
+	return err
 }
 
 // Bytes returns what the file has for a range of virtual addresses within one segment, or nil. It must not be

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"kprobesim/internal/elffile"
 )
@@ -72,17 +73,8 @@ func advice() elffile.Advice {
 // The order matters: the entry is checked against sections, symbols against sections too, and lines
 // against executable ones.
 func (im *Image) load(b []byte) error {
-	f, err := advice().Open(b)
+	f, err := im.open(b)
 	if err != nil {
-		return err
-	}
-	if err := im.loadHeader(f); err != nil {
-		return err
-	}
-	if err := im.loadSegments(f, b); err != nil {
-		return err
-	}
-	if err := im.loadSections(f); err != nil {
 		return err
 	}
 	if err := im.checkEntry(); err != nil {
@@ -95,6 +87,21 @@ func (im *Image) load(b []byte) error {
 		return err
 	}
 	return im.loadDebug(f)
+}
+
+// open reads what every kernel has: its header, segments and sections.
+func (im *Image) open(b []byte) (*elf.File, error) {
+	f, err := advice().Open(b)
+	if err == nil {
+		err = im.loadHeader(f)
+	}
+	if err == nil {
+		err = im.loadSegments(f, b)
+	}
+	if err == nil {
+		err = im.loadSections(f)
+	}
+	return f, err
 }
 
 // loadHeader takes what the ELF header says of the machine.
@@ -118,17 +125,13 @@ type guestMachine struct {
 // byte order are in e_machine and e_ident (chapter 4 of the ABI, ELF Header). A list of whole
 // combinations refuses what exists elsewhere, such as little-endian ppc64.
 func checkHeader(f *elf.File) error {
-	known := [...]guestMachine{
+	known := []guestMachine{
 		{elf.EM_X86_64, elf.ELFCLASS64, elf.ELFDATA2LSB},
 		{elf.EM_386, elf.ELFCLASS32, elf.ELFDATA2LSB},
 		{elf.EM_PPC64, elf.ELFCLASS64, elf.ELFDATA2MSB},
 		{elf.EM_ARM, elf.ELFCLASS32, elf.ELFDATA2LSB},
 	}
-	ok := false
-	for _, k := range known {
-		ok = ok || k == guestMachine{f.Machine, f.Class, f.Data}
-	}
-	if !ok {
+	if !slices.Contains(known, guestMachine{f.Machine, f.Class, f.Data}) {
 		return fmt.Errorf("is for a foreign machine (%v, %v, %v): guests are x86-64, i386, "+
 			"big-endian ppc64 or little-endian ARM", f.Machine, f.Class, f.Data)
 	}

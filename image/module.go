@@ -71,7 +71,6 @@ func (im *Image) reindex() {
 	for i := range im.modules {
 		im.add(&im.modules[i])
 	}
-	slices.SortStableFunc(im.sections, func(a, b section) int { return cmp.Compare(a.addr, b.addr) })
 	im.index()
 }
 

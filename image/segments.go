@@ -33,10 +33,7 @@ func (im *Image) loadSegments(f *elf.File, b []byte) error {
 		return errors.New("has no segment to load: link it with a linker script that places one")
 	}
 	slices.SortStableFunc(im.Segments, func(a, b Segment) int { return cmp.Compare(a.PA, b.PA) })
-	if err := im.checkOverlap(); err != nil {
-		return err
-	}
-	return nil
+	return im.checkOverlap()
 }
 
 // checkEntry finds the first instruction. Where the ABI has descriptors, e_entry is the address of

@@ -2,6 +2,7 @@ package linux
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"kprobesim/image"
@@ -32,11 +33,13 @@ var shapes = [...]shape{
 // codeSections are those that sites lie in.
 var codeSections = [...]string{".text", ".init.text", ".exit.text"}
 
+type codeRange struct{ from, to uint64 }
+
 // searcher looks for tables in an image.
 type searcher struct {
 	im     *image.Image
 	word   uint64
-	code   [len(codeSections)]struct{ from, to uint64 }
+	code   [len(codeSections)]codeRange
 	fentry uint64          // what functions call at their start
 	starts map[uint64]bool // of functions
 	calls  map[uint64]bool // where static calls go through
@@ -135,12 +138,7 @@ func (s *searcher) from(at uint64) uint64 {
 }
 
 func (s *searcher) inCode(at uint64) bool {
-	for _, c := range s.code {
-		if at >= c.from && at < c.to {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.code[:], func(c codeRange) bool { return at >= c.from && at < c.to })
 }
 
 // What stands at sites in the file. Kernels of 32 bits have nops of their own.
@@ -168,12 +166,8 @@ func (s *searcher) jumpLabel(at uint64) bool {
 		return false
 	}
 	text := string(s.im.Bytes(site, siteBytes))
-	for _, begin := range [...]string{"\xe9", "\xeb", nop5, nop5Old, nop2, nop2Old} {
-		if strings.HasPrefix(text, begin) {
-			return true
-		}
-	}
-	return false
+	begins := []string{"\xe9", "\xeb", nop5, nop5Old, nop2, nop2Old}
+	return slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(text, begin) })
 }
 
 // staticCall wants a call or a jump to code that belongs to static calls.
