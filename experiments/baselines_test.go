@@ -106,13 +106,10 @@ func TestPinnedPoints(t *testing.T) {
 	exptest.Alone(t)
 	for _, c := range pinned {
 		t.Run(c.experiment, func(t *testing.T) {
-			want, err := compare.LoadBaseline("../results/baselines/" + c.experiment + ".csv")
-			require.NoError(t, err)
+			want := require.Must(compare.LoadBaseline("../results/baselines/" + c.experiment + ".csv"))(t)
 			pt := exptest.PointOf(t, c.experiment, c.point)
-			m, err := kinds.Measure(pt)
-			require.NoError(t, err)
-			got, err := reports.Records(pt, m)
-			require.NoError(t, err)
+			m := require.Must(kinds.Measure(pt))(t)
+			got := require.Must(reports.Records(pt, m))(t)
 			for _, r := range got {
 				w, ok := want.Get(r.Point, r.Metric)
 				require.That(t, ok && w.Value == r.Value && w.Unit == r.Unit && w.Role == r.Role, "%s, the baseline has %s", r, w)

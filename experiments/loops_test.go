@@ -366,10 +366,8 @@ func loopCycles(t *testing.T, m *machines.Machine, code []byte) float64 {
 	target := targets.Find(targets.List(), m.ISA)
 	isa := target.ISA
 	mem := mmu.NewMemory(16 << 20)
-	space, err := target.Board.Space(isa)
-	require.NoError(t, err)
-	root, err := isa.Tables(mem, 15<<20, space.Maps)
-	require.NoError(t, err)
+	space := require.Must(target.Board.Space(isa))(t)
+	root := require.Must(isa.Tables(mem, 15<<20, space.Maps))(t)
 	mem.Write(pa, code)
 	at, data := space.Maps[len(space.Maps)-2].VA+pa, space.Heap+0x300000
 	// rdi, rsi, rdx, rcx: two places in memory, an addend, the count

@@ -36,10 +36,8 @@ const calls = 2000
 // function, and where the last run leaves its result.
 func bench(tb testing.TB, name string) (Run, image.Func, *result) {
 	tb.Helper()
-	b, err := workloads.Open(name)
-	require.NoError(tb, err)
-	im, err := image.Load(name, b)
-	require.NoError(tb, err)
+	b := require.Must(workloads.Open(name))(tb)
+	im := require.Must(image.Load(name, b))(tb)
 	_, target, ok := targets.Image(targets.List(), name)
 	require.Need(tb, ok, "no image %s", name)
 	fn, _ := im.Func("bench_target")

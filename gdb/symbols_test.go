@@ -13,14 +13,10 @@ import (
 // TestSymbols holds the file for gdb against another reader of ELF files, for each class and byte order.
 func TestSymbols(t *testing.T) {
 	for _, name := range images {
-		b, err := workloads.Open(name)
-		require.NoError(t, err)
-		im, err := image.Load(name, b)
-		require.NoError(t, err)
-		f, err := elf.NewFile(bytes.NewReader(Symbols(im)))
-		require.NoError(t, err)
-		symbols, err := f.Symbols()
-		require.NoError(t, err)
+		b := require.Must(workloads.Open(name))(t)
+		im := require.Must(image.Load(name, b))(t)
+		f := require.Must(elf.NewFile(bytes.NewReader(Symbols(im))))(t)
+		symbols := require.Must(f.Symbols())(t)
 		require.Need(t, f.Machine == im.Machine && f.ByteOrder == im.Order && len(symbols) == len(im.Symbols), "%s: %v with %d symbols, want %v with %d", name, f.FileHeader, len(symbols), im.Machine, len(im.Symbols))
 		for _, s := range f.Sections[1:] {
 			require.That(t, s.Name != "" && s.Name[0] == '.', "%s: a section with the name %q", name, s.Name)

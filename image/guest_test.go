@@ -21,10 +21,8 @@ func TestGuestImages(t *testing.T) {
 }
 
 func checkGuestImage(t *testing.T, path string) {
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
-	im, err := Load(filepath.Base(path), b)
-	require.NoError(t, err)
+	b := require.Must(os.ReadFile(path))(t)
+	im := require.Must(Load(filepath.Base(path), b))(t)
 	require.That(t, len(im.Natives) != 0, "no natives")
 	for _, name := range []string{
 		"boot_stack_top", "start_kernel", "__kprobes_text_start", "__kprobes_text_end", "_end",

@@ -22,8 +22,7 @@ func TestImpossibleLines(t *testing.T) {
 }
 
 func TestLayout(t *testing.T) {
-	im, err := Load("guest.elf", gccImage(t, "-gdwarf-5"))
-	require.NoError(t, err)
+	im := require.Must(Load("guest.elf", gccImage(t, "-gdwarf-5")))(t)
 	var missed, grid Field
 	size, err := im.Layout("probe", Parts{"nmissed": &missed, "grid[1][2]": &grid})
 	require.That(t, err == nil && size == 152 && missed == (Field{16, 8}) && grid == (Field{120, 4}), "size %d, %v, %v, %v", size, missed, grid, err)

@@ -111,10 +111,8 @@ func TestCosts(t *testing.T) {
 
 // An overridden number has no source that vouches for it; those beside it keep theirs.
 func TestMark(t *testing.T) {
-	m, err := read(t, made)
-	require.NoError(t, err)
-	s, err := doc.ParseSetting("memory.latency=300")
-	require.NoError(t, err)
+	m := require.Must(read(t, made))(t)
+	s := require.Must(doc.ParseSetting("memory.latency=300"))(t)
 	m.Mark(s)
 	for _, p := range m.Params {
 		require.That(t, strings.HasPrefix(p.Source, "overridden by ") == (p.Path == "memory.latency"), "%s has the source %q", p.Path, p.Source)

@@ -170,12 +170,9 @@ func TestDebuggedPointsMeasureTheSame(t *testing.T) {
 	for _, x := range []struct{ experiment, point string }{
 		{"overhead-xeon-e5410-x86_64", "r"}, {"overhead-power5", "k"}, {"overhead-tc2-a15", "k"},
 	} {
-		plan, err := planning.NewLoader().Plan(x.experiment, nil)
-		require.NoError(t, err)
-		pt, err := plan.Point(x.point)
-		require.NoError(t, err)
-		plain, err := kinds.Measure(pt)
-		require.NoError(t, err)
+		plan := require.Must(planning.NewLoader().Plan(x.experiment, nil))(t)
+		pt := require.Must(plan.Point(x.point))(t)
+		plain := require.Must(kinds.Measure(pt))(t)
 		var debugged *kinds.Measurement
 		here, there := net.Pipe()
 		over := make(chan error, 1)

@@ -35,8 +35,7 @@ func TestMeasureAgrees(t *testing.T) {
 				m.CPU(0).ObserveCode(own, modulesArea(i.kernel.Image.Bits), false)
 				return func(error) {}
 			}
-			m, err := distro.RunTimed(c, measured.Begin)
-			require.NoError(t, err)
+			m := require.Must(distro.RunTimed(c, measured.Begin))(t)
 			table, err := measured.Read(m.Console())
 			require.Need(t, err == nil, "%v; the console:\n%s", err, m.Console())
 			checkKinds(t, table)

@@ -19,10 +19,8 @@ import (
 func TestCalibration(t *testing.T) {
 	file := exptest.ToyFiles(t)
 	l := exptest.ToyLoader()
-	c, err := calibration.New(l, strings.Replace(file, "toy.toml", "machine.toml", 1))
-	require.NoError(t, err)
-	fit, err := c.Fit(&running.Runner{Measure: exptest.ToyMeasure})
-	require.NoError(t, err)
+	c := require.Must(calibration.New(l, strings.Replace(file, "toy.toml", "machine.toml", 1)))(t)
+	fit := require.Must(c.Fit(&running.Runner{Measure: exptest.ToyMeasure}))(t)
 	// 0.99 us at 2 GHz are 1980 cycles; the toy charges twice the trap and one cycle for its name.
 	require.That(t, fit.Cycles[0] == 989, "trap fitted to %v cycles, want 989", fit.Cycles)
 	exptest.Golden(t, "proposal.toml", strings.ReplaceAll(fit.Proposal(), strings.TrimSuffix(file, "toy.toml"), ""))
@@ -33,10 +31,9 @@ func TestCalibrationFails(t *testing.T) {
 	machine := strings.Replace(exptest.ToyFiles(t), "toy.toml", "machine.toml", 1)
 	fails := errors.New("no luck")
 	for at := 1; ; at++ {
-		cal, err := calibration.New(exptest.ToyLoader(), machine)
-		require.NoError(t, err)
+		cal := require.Must(calibration.New(exptest.ToyLoader(), machine))(t)
 		calls := 0
-		_, err = cal.Fit(&running.Runner{Workers: 1, Measure: func(p *schema.Point) (*kinds.Measurement, error) {
+		_, err := cal.Fit(&running.Runner{Workers: 1, Measure: func(p *schema.Point) (*kinds.Measurement, error) {
 			if calls++; calls >= at {
 				return nil, fails
 			}
@@ -52,8 +49,7 @@ func TestCalibrationFails(t *testing.T) {
 
 // Cycles that are taken off the figures are missing from the fitted numbers, and the proposal says so.
 func TestCalibrationWithoutTheLoop(t *testing.T) {
-	c, err := calibration.New(exptest.ToyLoader(), strings.Replace(exptest.ToyFiles(t), "toy.toml", "machine.toml", 1))
-	require.NoError(t, err)
+	c := require.Must(calibration.New(exptest.ToyLoader(), strings.Replace(exptest.ToyFiles(t), "toy.toml", "machine.toml", 1)))(t)
 	c.Without(200)
 	fit, err := c.Fit(&running.Runner{Measure: exptest.ToyMeasure})
 	if err != nil || fit.Cycles[0] != 889 { // half of what TestCalibration has more, for two traps a hit
@@ -74,8 +70,7 @@ func TestCalibrationWithSettings(t *testing.T) {
 		}
 		return m, err
 	}
-	c, err := calibration.New(exptest.ToyLoader(), strings.Replace(file, "toy.toml", "machine.toml", 1), "machine.event.mispredict.cycles=99")
-	require.NoError(t, err)
+	c := require.Must(calibration.New(exptest.ToyLoader(), strings.Replace(file, "toy.toml", "machine.toml", 1), "machine.event.mispredict.cycles=99"))(t)
 	fit, err := c.Fit(&running.Runner{Measure: half})
 	require.That(t, err == nil && fit.Cycles[0] == 499, "fitted %+v, %v; want 499 cycles", fit, err)
 }
@@ -127,10 +122,8 @@ func TestCalibrationStopsAtABound(t *testing.T) {
 				}
 				return m, err
 			}
-			cal, err := calibration.New(exptest.ToyLoader(), machine)
-			require.NoError(t, err)
-			fit, err := cal.Fit(&running.Runner{Measure: costly})
-			require.NoError(t, err)
+			cal := require.Must(calibration.New(exptest.ToyLoader(), machine))(t)
+			fit := require.Must(cal.Fit(&running.Runner{Measure: costly}))(t)
 			text = fit.Proposal()
 			require.That(t, slices.Equal(fit.Cycles, c.want) && strings.Contains(text, "# NOT MET: "+c.stop), "fitted to %v, want %v with %q in\n%s", fit.Cycles, c.want, c.stop, text)
 		})
@@ -146,10 +139,8 @@ func TestTiedEventIsFitted(t *testing.T) {
 		m.Probed.Time += clock.Ticks(m.Hits) * p.Machine.CPU.Events["mispredict"]
 		return m, err
 	}
-	c, err := calibration.New(exptest.ToyLoader(), machine)
-	require.NoError(t, err)
-	fit, err := c.Fit(&running.Runner{Measure: both})
-	require.NoError(t, err)
+	c := require.Must(calibration.New(exptest.ToyLoader(), machine))(t)
+	fit := require.Must(c.Fit(&running.Runner{Measure: both}))(t)
 	// 1980 cycles, of which the toy charges two for its name, are the trap twice and once more as the
 	// tied event.
 	require.That(t, len(fit.Cycles) == 1 && fit.Cycles[0] == 659, "fitted to %v, want one number, 659", fit.Cycles)

@@ -82,10 +82,8 @@ func TestCosts(t *testing.T) {
 		k := require.Must(Open(x.image, ""))(t)
 		var verdicts []Verdict
 		for _, p := range x.places {
-			at, err := k.Resolve(p)
-			require.NoError(t, err)
-			v, err := k.At(at)
-			require.NoError(t, err)
+			at := require.Must(k.Resolve(p))(t)
+			v := require.Must(k.At(at))(t)
 			verdicts = append(verdicts, v)
 		}
 		if err := k.Costs(verdicts); err != nil {

@@ -17,10 +17,8 @@ import (
 
 // A program is named by the bytes that run.
 func TestProgram(t *testing.T) {
-	file, err := os.Executable()
-	require.NoError(t, err)
-	b, err := os.ReadFile(file)
-	require.NoError(t, err)
+	file := require.Must(os.Executable())(t)
+	b := require.Must(os.ReadFile(file))(t)
 	sum := sha256.Sum256(b)
 	if got, err := Program(); err != nil || got != hex.EncodeToString(sum[:]) {
 		t.Errorf("%s, %v; want the hash of %s", got, err, file)
@@ -41,8 +39,7 @@ func TestMeasureKeeps(t *testing.T) {
 		made, reused int
 		calls        int64
 	}{{false, 1, 0, 1}, {false, 1, 1, 1}, {true, 2, 0, 2}, {false, 2, 1, 2}} {
-		s, err := New(dir, "program", step.fresh)
-		require.NoError(t, err)
+		s := require.Must(New(dir, "program", step.fresh))(t)
 		m, err := s.Measure(inner)(pt)
 		reused, kept := s.Reused()
 		require.That(t, err == nil && kept == nil && made == step.made && reused == step.reused && m.Calls == step.calls, "step %d: %d made, %d reused, %+v, %v, %v; want %+v", i, made, reused, m, err, kept, step)

@@ -34,14 +34,11 @@ func TestKeptEqualsMeasured(t *testing.T) {
 	}
 	for name, point := range names {
 		pt := exptest.PointOf(t, name, point, exptest.Small[name]...)
-		m, err := kinds.Measure(pt)
+		m := require.Must(kinds.Measure(pt))(t)
+		_, err := store.Measure(func(*schema.Point) (*kinds.Measurement, error) { return m, nil })(pt)
 		require.NoError(t, err)
-		_, err = store.Measure(func(*schema.Point) (*kinds.Measurement, error) { return m, nil })(pt)
-		require.NoError(t, err)
-		e, err := opened(t, out).Measure(nil)(pt)
-		require.NoError(t, err)
-		want, err := reports.Records(pt, m)
-		require.NoError(t, err)
+		e := require.Must(opened(t, out).Measure(nil)(pt))(t)
+		want := require.Must(reports.Records(pt, m))(t)
 		got, err := reports.Records(pt, e)
 		require.That(t, err == nil && reflect.DeepEqual(got, want), "%s: other records, %v", name, err)
 		require.That(t, reflect.DeepEqual(e, m), "%s: other measurement:\n%+v\n%+v", name, e, m)
@@ -87,14 +84,12 @@ func opened(t *testing.T, out string) *keeping.Store {
 // TestDamagedIsNotKept cuts a file of two points off at every length and changes each of its bytes. Points that are found then equal
 // those that were kept, others are measured again, and damage to one leaves the other one alone.
 func TestDamagedIsNotKept(t *testing.T) {
-	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil))(t)
 	out := t.TempDir()
 	(&running.Runner{Measure: opened(t, out).Measure(exptest.ToyMeasure), Workers: 1}).Run(p)
 	files, err := filepath.Glob(filepath.Join(out, keeping.Folder, "program", "*"))
 	require.Need(t, err == nil && len(files) == 1, "%q, %v", files, err)
-	whole, err := os.ReadFile(files[0])
-	require.NoError(t, err)
+	whole := require.Must(os.ReadFile(files[0]))(t)
 	seen := map[int]int{}
 	for n := range whole {
 		changed := append([]byte(nil), whole...)
@@ -167,10 +162,9 @@ func TestTidy(t *testing.T) {
 // TestFolder keeps in a folder that is named by the first digits of the program.
 func TestFolder(t *testing.T) {
 	out := t.TempDir()
-	s, err := keeping.New(out, strings.Repeat("0123456789abcdef", 4), false)
-	require.NoError(t, err)
+	s := require.Must(keeping.New(out, strings.Repeat("0123456789abcdef", 4), false))(t)
 	pt := exptest.PointOf(t, exptest.E5410, "k")
-	_, err = s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return &kinds.Measurement{}, nil })(pt)
+	_, err := s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return &kinds.Measurement{}, nil })(pt)
 	require.NoError(t, errors.Join(err, s.Close()))
 	if kept, _ := filepath.Glob(filepath.Join(out, keeping.Folder, "*")); len(kept) != 1 || filepath.Base(kept[0]) != "0123456789abcdef" {
 		t.Errorf("kept in %q", kept)

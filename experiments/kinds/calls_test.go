@@ -27,8 +27,7 @@ func holdCallsAreTimed(t *testing.T, point, loop string) {
 	const hits = 50
 	sets := []string{"workload.hits=50", "workload.warmup=0", "workload.loop=" + loop}
 	pt := exptest.PointOf(t, exptest.E5410, point, append(sets, "workload.latencies=true")...)
-	m, err := kinds.Measure(pt)
-	require.NoError(t, err)
+	m := require.Must(kinds.Measure(pt))(t)
 	var sum clock.Ticks
 	for _, c := range m.Taken {
 		sum += c
@@ -39,8 +38,7 @@ func holdCallsAreTimed(t *testing.T, point, loop string) {
 		t.Errorf("calls of %d ticks in a stretch of %d: the loop's own are %d, and all without the probe %d", sum,
 			m.Probed.Time, own, m.Base.Time)
 	}
-	records, err := reports.Records(pt, m)
-	require.NoError(t, err)
+	records := require.Must(reports.Records(pt, m))(t)
 	for share, i := range map[int]int{0: 0, 500: 24, 980: 48, 990: 49, 1000: 49} {
 		want, _ := results.Ratio(int64(m.Taken[i]), int64(clock.PerCycle))
 		at := slices.IndexFunc(records, func(r results.Record) bool { return r.Metric == results.CallMetric(share) })

@@ -18,10 +18,8 @@ import (
 // recorded measures a point and returns its metrics.
 func recorded(t *testing.T, pt *schema.Point) map[string]float64 {
 	t.Helper()
-	m, err := kinds.Measure(pt)
-	require.NoError(t, err)
-	records, err := reports.Records(pt, m)
-	require.NoError(t, err)
+	m := require.Must(kinds.Measure(pt))(t)
+	records := require.Must(reports.Records(pt, m))(t)
 	out := map[string]float64{}
 	for _, r := range records {
 		out[r.Metric] = r.Value.Float()
@@ -105,11 +103,9 @@ func TestModuleCounts(t *testing.T) {
 	exptest.Alone(t)
 	for _, kernel := range moduleKernels {
 		l := planning.NewLoader()
-		pt, err := l.Trial(kernel, "")
-		require.NoError(t, err)
+		pt := require.Must(l.Trial(kernel, ""))(t)
 		pt.Workload.Args = []uint64{12, 1}
-		f, err := l.Module(filepath.Join(objects, kernel, "my_probe.o"), "")
-		require.NoError(t, err)
+		f := require.Must(l.Module(filepath.Join(objects, kernel, "my_probe.o"), ""))(t)
 		tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Parameters: "symbol=work_recursive"})
 		require.Need(t, err == nil, "%s: %v", kernel, err)
 		c := tried.Rows[0].Counts

@@ -16,13 +16,10 @@ import (
 // path.
 func patched(t *testing.T, image, symbol string, code []byte) string {
 	t.Helper()
-	b, err := workloads.Open(image)
-	require.NoError(t, err)
+	b := require.Must(workloads.Open(image))(t)
 	b = bytes.Clone(b)
-	f, err := elf.NewFile(bytes.NewReader(b))
-	require.NoError(t, err)
-	syms, err := f.Symbols()
-	require.NoError(t, err)
+	f := require.Must(elf.NewFile(bytes.NewReader(b)))(t)
+	syms := require.Must(f.Symbols())(t)
 	for _, s := range syms {
 		if s.Name != symbol {
 			continue
@@ -60,11 +57,9 @@ func badGuests(t *testing.T, experiment, image string) {
 		{"halts for ever", "bench_target", []byte{0xfa, 0xf4}, []string{"bench_target"}},
 	} {
 		file := patched(t, image, c.symbol, c.code)
-		p, err := planning.NewLoader().Plan(experiment, []string{"kernel.image=" + file, "budget=2 ms"})
-		require.NoError(t, err)
-		k, err := p.Point("k")
-		require.NoError(t, err)
-		_, err = kinds.Measure(k)
+		p := require.Must(planning.NewLoader().Plan(experiment, []string{"kernel.image=" + file, "budget=2 ms"}))(t)
+		k := require.Must(p.Point("k"))(t)
+		_, err := kinds.Measure(k)
 		for _, want := range c.want {
 			require.Error(t, err, want, "%s", c.name)
 		}

@@ -40,10 +40,8 @@ func TestTimersAreLateByWhatIsMasked(t *testing.T) {
 func TestLongHandlers(t *testing.T) {
 	exptest.Alone(t)
 	off := func(name, handler string) float64 {
-		plan, err := planning.NewLoader().Plan(name, []string{"workload.interrupts=10", "points.k.handler=" + handler})
-		require.NoError(t, err)
-		m, err := kinds.Measure(&plan.Points[0])
-		require.NoError(t, err)
+		plan := require.Must(planning.NewLoader().Plan(name, []string{"workload.interrupts=10", "points.k.handler=" + handler}))(t)
+		m := require.Must(kinds.Measure(&plan.Points[0]))(t)
 		for _, q := range m.Quantities {
 			if q.Metric == kinds.MetricOff {
 				return float64(q.Num) / float64(q.Den)

@@ -128,12 +128,9 @@ func TestKindsRefuse(t *testing.T) {
 func TestOverheadAmongOtherCPUs(t *testing.T) {
 	var cycles [2]results.Value
 	for i, cpus := range []string{"1", "3"} {
-		p, err := planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50", "kernel.cpus=" + cpus})
-		require.NoError(t, err)
-		pt, err := p.Point("b")
-		require.NoError(t, err)
-		m, err := kinds.Measure(pt)
-		require.NoError(t, err)
+		p := require.Must(planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50", "kernel.cpus=" + cpus}))(t)
+		pt := require.Must(p.Point("b"))(t)
+		m := require.Must(kinds.Measure(pt))(t)
 		records, err := reports.Records(pt, m)
 		if err != nil || records[0].Metric != results.MetricCycles {
 			t.Fatal(records, err)

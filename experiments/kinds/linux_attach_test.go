@@ -73,10 +73,8 @@ func TestLinuxAttachArming(t *testing.T) {
 	p := attachPlan(t, "workload.arming=true")
 	took := map[string]float64{}
 	for _, name := range []string{"fentry", "raw-tp", "none"} {
-		pt, err := p.Point(name)
-		require.NoError(t, err)
-		m, err := kinds.Measure(pt)
-		require.NoError(t, err)
+		pt := require.Must(p.Point(name))(t)
+		m := require.Must(kinds.Measure(pt))(t)
 		for _, r := range require.Must(reports.Records(pt, m))(t) {
 			if r.Metric == "arming_cycles" {
 				took[name] = r.Value.Float()
@@ -115,8 +113,7 @@ func TestLinuxAttachObject(t *testing.T) {
 	point := func(more string) *schema.Point { return objectPoint(t, "read", "vfs_read", "writes", more) }
 	for _, programs := range []string{"\"registers\"", "\"begins\", \"ends\""} {
 		pt := point("target=\"vfs_read\", programs=[" + programs + "]")
-		m, err := kinds.Measure(pt)
-		require.NoError(t, err)
+		m := require.Must(kinds.Measure(pt))(t)
 		checkAttached(t, require.Must(reports.Records(pt, m))(t), 0, true)
 	}
 	for more, want := range map[string]string{
@@ -132,8 +129,7 @@ func TestLinuxAttachObject(t *testing.T) {
 func objectPoint(t *testing.T, loop, target, file, more string) *schema.Point {
 	t.Helper()
 	p := attachPlan(t, "workload.loop="+loop, "workload.target="+target, "points=[{name=\"object\", kind=\"object\", file=\""+file+"\", "+more+"}]")
-	pt, err := p.Point("object")
-	require.NoError(t, err)
+	pt := require.Must(p.Point("object"))(t)
 	return pt
 }
 
@@ -148,8 +144,7 @@ func TestLinuxAttachUserObject(t *testing.T) {
 		"programs=[\"anywhere\"], target=\"/init:user_function\"": 1,
 	} {
 		pt := point(more)
-		m, err := kinds.Measure(pt)
-		require.NoError(t, err)
+		m := require.Must(kinds.Measure(pt))(t)
 		checkAttached(t, require.Must(reports.Records(pt, m))(t), exceptions, true)
 	}
 	for more, want := range map[string]string{
@@ -173,10 +168,8 @@ func TestLinuxAttachUserMulti(t *testing.T) {
 			continue
 		}
 		for _, name := range []string{"entry", "return"} {
-			pt, err := p.Point(name)
-			require.NoError(t, err)
-			m, err := kinds.Measure(pt)
-			require.NoError(t, err)
+			pt := require.Must(p.Point(name))(t)
+			m := require.Must(kinds.Measure(pt))(t)
 			checkAttached(t, require.Must(reports.Records(pt, m))(t), 1, true)
 		}
 	}

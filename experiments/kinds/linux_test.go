@@ -90,8 +90,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) (all []results.Record) {
 			t.Errorf("%s: %v", o.Point.Name, o.Err)
 			continue
 		}
-		got, err := reports.Records(o.Point, o.Measurement)
-		require.NoError(t, err)
+		got := require.Must(reports.Records(o.Point, o.Measurement))(t)
 		all = append(all, got...)
 		if o.Point.Probe.Linux.What != schema.LinuxNone {
 			name, _, _ := strings.Cut(o.Point.Name, "-")
@@ -261,8 +260,7 @@ func TestLinuxMissed(t *testing.T) {
 		hosttools.Missing(t, "missed hits in a packaged kernel", "there are no headers of the kernel, or no tools to build a module")
 	}
 	dir := t.TempDir()
-	build, err := os.ReadFile("../../distro/module/build.sh")
-	require.NoError(t, err)
+	build := require.Must(os.ReadFile("../../distro/module/build.sh"))(t)
 	exptest.Write(t, dir, "kprobesim_empty.c", nestedModule)
 	script := exptest.Write(t, dir, "build.sh", string(build))
 	if said, err := exec.Command("sh", script, headers, filepath.Join(dir, "nested.ko")).CombinedOutput(); err != nil {
@@ -270,8 +268,7 @@ func TestLinuxMissed(t *testing.T) {
 	}
 	file := exptest.Write(t, dir, "nested.toml", "base = \"linux-probes\"\nname = \"nested\"\ntitle = \"nested\"\n"+
 		"[[points]]\nname = \"nested\"\nkind = \"module\"\nfile = \"nested.ko\"\nmode = \"step\"\n")
-	pt, err := linuxPlan(t, file).Point("nested")
-	require.NoError(t, err)
+	pt := require.Must(linuxPlan(t, file).Point("nested"))(t)
 	m, err := kinds.Measure(pt)
 	require.That(t, err == nil && m.Counts == (kinds.Counts{Calls: 40, Hits: 80, Missed: 40}), "%v: counted are %+v", err, m)
 }

@@ -24,17 +24,14 @@ import (
 // second measurement is the same.
 func TestLinuxWorkload(t *testing.T) {
 	p := workload(t, "linux-workload", nil)
-	pt, err := p.Point("kprobe")
-	require.NoError(t, err)
-	one, err := kinds.Measure(pt)
-	require.NoError(t, err)
+	pt := require.Must(p.Point("kprobe"))(t)
+	one := require.Must(kinds.Measure(pt))(t)
 	if two, err := kinds.Measure(pt); err != nil || !reflect.DeepEqual(one, two) {
 		t.Errorf("a second measurement is another one: %v", err)
 	}
 	moved := *pt
 	moved.Replicate = 1
-	three, err := kinds.Measure(&moved)
-	require.NoError(t, err)
+	three := require.Must(kinds.Measure(&moved))(t)
 	require.That(t, !reflect.DeepEqual(one, three), "memory at other places costs the same")
 }
 
@@ -48,15 +45,12 @@ func TestLinuxWorkloadObject(t *testing.T) {
 func TestLinuxWorkloadTool(t *testing.T) {
 	const what = "a program beside a tool of Debian under a packaged kernel"
 	hosttools.Kernels(t, "vmlinuz*-amd64", what)
-	p, err := linuxLoader.Plan("linux-workload-tool", []string{writes})
-	require.NoError(t, err)
+	p := require.Must(linuxLoader.Plan("linux-workload-tool", []string{writes}))(t)
 	if p.Lacking != nil {
 		hosttools.Missing(t, what, p.Lacking.Error())
 	}
-	pt, err := p.Point("vfsstat")
-	require.NoError(t, err)
-	m, err := kinds.Measure(pt)
-	require.NoError(t, err)
+	pt := require.Must(p.Point("vfsstat"))(t)
+	m := require.Must(kinds.Measure(pt))(t)
 	values := valuesOf(t, pt, m)
 	for metric, want := range map[string]float64{"events_fentry_vfs_read": 20, "events_fentry_vfs_writ": 21, "events_fentry_vfs_fsyn": 0} {
 		if got, ok := values[metric]; !ok || got != want {
@@ -73,8 +67,7 @@ const writes = "workload.command=[\"/bin/busybox\", \"sh\", \"-c\", " +
 func workload(t *testing.T, name string, events map[string]float64) *schema.Plan {
 	t.Helper()
 	hosttools.Kernels(t, "vmlinuz*-amd64", "a program under the probes of a packaged kernel")
-	p, err := linuxLoader.Plan(name, []string{writes})
-	require.NoError(t, err)
+	p := require.Must(linuxLoader.Plan(name, []string{writes}))(t)
 	if p.Lacking != nil {
 		hosttools.Missing(t, "a program under the probes of a packaged kernel", p.Lacking.Error())
 	}
@@ -119,13 +112,11 @@ func TestLinuxWorkloadRefuses(t *testing.T) {
 		{"/bin/busybox has loaded no program of BPF within 1000 ms; it has printed:\n", tool("exit 3")},
 		{"budget", []string{"budget=20 ms", whole, script("while :; do :; done")}},
 	} {
-		p, err := planning.NewLoader().Plan("linux-workload", c.sets)
-		require.NoError(t, err)
+		p := require.Must(planning.NewLoader().Plan("linux-workload", c.sets))(t)
 		if p.Lacking != nil {
 			hosttools.Missing(t, "errors of a program under a packaged kernel", p.Lacking.Error())
 		}
-		pt, err := p.Point("kprobe")
-		require.NoError(t, err)
+		pt := require.Must(p.Point("kprobe"))(t)
 		require.Error(t, require.Err(kinds.Measure(pt)), c.want, "%q", c.sets)
 	}
 }
@@ -152,8 +143,7 @@ func TestLinuxWorkloadObjectRefuses(t *testing.T) {
 		if p.Lacking != nil {
 			hosttools.Missing(t, "object files that a packaged kernel refuses", p.Lacking.Error())
 		}
-		pt, err := p.Point("kprobe")
-		require.NoError(t, err)
+		pt := require.Must(p.Point("kprobe"))(t)
 		require.Error(t, require.Err(kinds.Measure(pt)), want, "%s", program)
 	}
 }
@@ -187,8 +177,7 @@ func TestLinuxWorkloadUser(t *testing.T) {
 		otherObject + "[\"prints\"]":                            "was hit in the region of interest",
 		"kind=\"uprobe\", target=\"libc.so.6:strlen\"":          "/libc.so.6 has several functions behind strlen, one of which is chosen when the program starts",
 	} {
-		pt, err := onePoint(t, "linux-workload-sqlite", point, sets...)
-		require.NoError(t, err)
+		pt := require.Must(onePoint(t, "linux-workload-sqlite", point, sets...))(t)
 		m, err := kinds.Measure(pt)
 		if want != "" {
 			require.Error(t, err, want, "%s", point)
@@ -213,9 +202,8 @@ func TestLinuxWorkloadHeld(t *testing.T) {
 		"first": "the ring buffer ring has 8192 bytes, and ", "array": "the ring buffer ring has 8192 bytes, and ",
 		"hash": "the ring buffer ring has 8192 bytes, and ", "ends": "",
 	} {
-		pt, err := onePoint(t, "linux-workload", otherObject+"[\""+program+"\"]", writes)
-		require.NoError(t, err)
-		err = require.Err(kinds.Measure(pt))
+		pt := require.Must(onePoint(t, "linux-workload", otherObject+"[\""+program+"\"]", writes))(t)
+		err := require.Err(kinds.Measure(pt))
 		if want == "" {
 			require.NoError(t, err)
 		} else {
@@ -231,8 +219,7 @@ func TestLinuxWorkloadSamples(t *testing.T) {
 	pt, err := onePoint(t, "linux-workload", otherObject+"[\"samples\"], frequency=250",
 		"workload.region=command", "workload.command=[\"/bin/busybox\", \"dd\", \"if=/dev/zero\", \"of=/dev/null\", \"bs=65536\", \"count=2000\"]")
 	require.NoError(t, err)
-	m, err := kinds.Measure(pt)
-	require.NoError(t, err)
+	m := require.Must(kinds.Measure(pt))(t)
 	values := valuesOf(t, pt, m)
 	ticks := values["region_us"] / 4000
 	require.That(t, values["events"] > ticks-2 && values["events"] < ticks+2 && values["cycles_phase_irq"] > 500, "%v ticks; %v", ticks, values)
@@ -256,8 +243,7 @@ func TestLinuxWorkloadStatic(t *testing.T) {
 		"kind=\"usdt\", target=\"/init:kprobesim:step\"":                   "/init has no static probes",
 		otherObject + "[\"steps\"], target=\"/program:kprobesim:strange\"": "argument 0: ",
 	} {
-		pt, err := onePoint(t, "linux-workload", point, "workload.root=[\""+root+"\"]", "workload.region=command", "workload.command=[\"/program\"]")
-		require.NoError(t, err)
+		pt := require.Must(onePoint(t, "linux-workload", point, "workload.root=[\""+root+"\"]", "workload.region=command", "workload.command=[\"/program\"]"))(t)
 		m, err := kinds.Measure(pt)
 		if want != "" {
 			require.Error(t, err, want, "%s", point)

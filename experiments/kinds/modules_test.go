@@ -81,10 +81,8 @@ func handlerIn(kernel string) string {
 // measureModule measures a point of such an experiment.
 func measureModule(t *testing.T, kernel, text, point string) (*kinds.Measurement, *schema.Plan) {
 	t.Helper()
-	p, err := planModule(t, kernel, text)
-	require.NoError(t, err)
-	pt, err := p.Point(point)
-	require.NoError(t, err)
+	p := require.Must(planModule(t, kernel, text))(t)
+	pt := require.Must(p.Point(point))(t)
 	m, err := kinds.Measure(pt)
 	require.Need(t, err == nil, "%s: %v", kernel, err)
 	return m, p
@@ -147,11 +145,9 @@ func TestModuleMistakes(t *testing.T) {
 // A module that leaves without unregistering fails its point, by the names of the module and the probe.
 func TestModuleLeavesProbes(t *testing.T) {
 	exptest.Alone(t)
-	p, err := planModule(t, moduleKernels[0], strings.Replace(ownProbes, "symbol=", "leaves=1 symbol=", 1))
-	require.NoError(t, err)
-	pt, err := p.Point("own")
-	require.NoError(t, err)
-	_, err = kinds.Measure(pt)
+	p := require.Must(planModule(t, moduleKernels[0], strings.Replace(ownProbes, "symbol=", "leaves=1 symbol=", 1)))(t)
+	pt := require.Must(p.Point("own"))(t)
+	_, err := kinds.Measure(pt)
 	if want := "probe at bench_target+0x0 registered by module my_probe is still registered"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
@@ -162,10 +158,8 @@ func TestTrial(t *testing.T) {
 	exptest.Alone(t)
 	for _, kernel := range moduleKernels {
 		l := planning.NewLoader()
-		pt, err := l.Trial(kernel, "")
-		require.NoError(t, err)
-		f, err := l.Module(filepath.Join(objects, kernel, "my_probe.o"), "")
-		require.NoError(t, err)
+		pt := require.Must(l.Trial(kernel, ""))(t)
+		f := require.Must(l.Module(filepath.Join(objects, kernel, "my_probe.o"), ""))(t)
 		tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Calls: []string{"my_probe:tell", "nothing"}})
 		require.Need(t, err == nil, "%s: %v", kernel, err)
 		rows := tried.Rows

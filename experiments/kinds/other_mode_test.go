@@ -50,12 +50,9 @@ func TestTrialOfFunctionWithoutProbe(t *testing.T) {
 	exptest.Alone(t)
 	const kernel = "x86_64-2010"
 	l := planning.NewLoader()
-	pt, err := l.Trial(kernel, "")
-	require.NoError(t, err)
-	f, err := l.Module(filepath.Join(objects, kernel, "my_probe.o"), "")
-	require.NoError(t, err)
-	tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Calls: []string{"work_frame", "my_probe:tell", " work_checksum "}})
-	require.NoError(t, err)
+	pt := require.Must(l.Trial(kernel, ""))(t)
+	f := require.Must(l.Module(filepath.Join(objects, kernel, "my_probe.o"), ""))(t)
+	tried := require.Must(kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Calls: []string{"work_frame", "my_probe:tell", " work_checksum "}}))(t)
 	calls := map[string]kinds.TriedRow{}
 	for _, r := range tried.Rows {
 		calls[r.Function] = r

@@ -25,12 +25,9 @@ func TestHitsFromUserMode(t *testing.T) {
 	for _, name := range []string{exptest.E5410, "overhead-xeon-e5410-i386"} {
 		plan := require.Must(planning.NewLoader().Plan(name, []string{"workload.hits=50", "workload.warmup=50"}))(t)
 		for _, point := range []string{"k", "b", "o", "r"} {
-			pt, err := plan.Point(point)
-			require.NoError(t, err)
-			kernel, err := kinds.Measure(pt)
-			require.NoError(t, err)
-			user, err := kinds.Measure(fromUser(t, name, point))
-			require.NoError(t, err)
+			pt := require.Must(plan.Point(point))(t)
+			kernel := require.Must(kinds.Measure(pt))(t)
+			user := require.Must(kinds.Measure(fromUser(t, name, point)))(t)
 			per := func(m *kinds.Measurement) int64 { return m.Probed.Sub(m.Base).Time.Cycles() / m.Hits }
 			from, to := per(kernel)*97/100-2, per(kernel)*103/100+2+15 // what is around a hit overlaps with it
 			if point == "r" {

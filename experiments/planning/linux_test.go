@@ -67,10 +67,8 @@ func TestLinuxModule(t *testing.T) {
 	t.Setenv(planning.KernelFolder, dir)
 	one := filepath.Join(dir, "mine.ko")
 	require.NoError(t, os.WriteFile(one, []byte("module"), 0o644))
-	with, err := planning.NewLoader().Plan("linux-probes", []string{"linux.module=" + one})
-	require.NoError(t, err)
-	without, err := planning.NewLoader().Plan("linux-probes", nil)
-	require.NoError(t, err)
+	with := require.Must(planning.NewLoader().Plan("linux-probes", []string{"linux.module=" + one}))(t)
+	without := require.Must(planning.NewLoader().Plan("linux-probes", nil))(t)
 	require.That(t, len(with.Points) > len(without.Points) && len(with.Notes) <= 0, "%d points with the module, %d without it; notes %q", len(with.Points), len(without.Points), with.Notes)
 	require.That(t, with.Points[0].Key("") != without.Points[0].Key(""), "the module is no part of what a measurement follows from")
 }
@@ -145,10 +143,8 @@ file = "mine.ko"
 	key := func(module string) [32]byte {
 		t.Helper()
 		write("mine.ko", module)
-		p, err := planning.NewLoader().Plan(filepath.Join(dir, "mine.toml"), nil)
-		require.NoError(t, err)
-		pt, err := p.Point("mine")
-		require.NoError(t, err)
+		p := require.Must(planning.NewLoader().Plan(filepath.Join(dir, "mine.toml"), nil))(t)
+		pt := require.Must(p.Point("mine"))(t)
 		if m := pt.Probe.Linux.Module; string(m.File) != module || pt.Probe.Mode != kprobes.Optimized {
 			t.Errorf("module %q, %s", m.File, pt.Probe.Mode)
 		}
@@ -168,8 +164,7 @@ file = "mine.ko"
 // TestLinuxCPUs has several CPUs asked for, which are found by the kernel's default parameters, and be busy.
 func TestLinuxCPUs(t *testing.T) {
 	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64}))
-	p, err := planning.NewLoader().Plan("linux-probes", []string{"linux.cpus=2", "workload.load=busy"})
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan("linux-probes", []string{"linux.cpus=2", "workload.load=busy"}))(t)
 	if pt := p.Points[0]; pt.Linux.CPUs != 2 || pt.At().CPUs != 2 || pt.Workload.Load != "busy" || strings.Contains(pt.Linux.Command, "nosmp") {
 		t.Errorf("%d CPUs, load %q, parameters %q", pt.Linux.CPUs, pt.Workload.Load, pt.Linux.Command)
 	}

@@ -17,10 +17,8 @@ import (
 )
 
 func TestPlan(t *testing.T) {
-	p, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"workload.hits=7", "points.k.handler=handler_count", "machine.event.mispredict.cycles=20"})
-	require.NoError(t, err)
-	k, err := p.Point("k")
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"workload.hits=7", "points.k.handler=handler_count", "machine.event.mispredict.cycles=20"}))(t)
+	k := require.Must(p.Point("k"))(t)
 	require.That(t, k.Workload.Hits == 7 && k.Probe.Handler == "handler_count" && k.Machine.CPU.Events["mispredict"] == 20*60, "overrides did not arrive: %+v", k)
 	if k.Probe.Role != results.Simulated || p.Points[1].Probe.Role != results.Simulated {
 		t.Errorf("on a changed machine roles are %s, %s", k.Probe.Role, p.Points[1].Probe.Role)
@@ -267,16 +265,14 @@ func TestPointsShareMachines(t *testing.T) {
 			t.Errorf("told of %s, %d", name, of)
 		}
 	}
-	first, err := l.Plan(file, nil)
-	require.NoError(t, err)
+	first := require.Must(l.Plan(file, nil))(t)
 	require.That(t, slices.Equal(told, []int{0, 1, 2, 3, 4}), "told %d", told)
 	seen := map[any]int{}
 	for _, pt := range first.Points {
 		seen[pt.Machine]++
 	}
 	require.That(t, len(seen) == 2, "%d machines, want 2", len(seen))
-	second, err := l.Plan(file, nil)
-	require.NoError(t, err)
+	second := require.Must(l.Plan(file, nil))(t)
 	require.That(t, slices.Equal(first.Inputs, second.Inputs) && maps.Equal(first.Keys, second.Keys) && len(first.Inputs) == 4, "inputs %v\nand then %v, or other keys", first.Inputs, second.Inputs)
 }
 

@@ -83,8 +83,7 @@ func TestPlacesOfAnotherISA(t *testing.T) {
 		{"attach-time", []string{"isa=ppc64", "machine=power5-1656"}, []string{"kernel.patching breakpoint-batch"}, 0},
 		{"event-rate", []string{"isa=x86_64"}, nil, 5},
 	} {
-		plan, err := planning.NewLoader().Plan(c.experiment, c.sets)
-		require.NoError(t, err)
+		plan := require.Must(planning.NewLoader().Plan(c.experiment, c.sets))(t)
 		i := slices.IndexFunc(plan.Points, func(pt schema.Point) bool { return pt.Probe.Name == "o" })
 		if pt := plan.Points[i]; !slices.Equal(plan.Moved.Left, c.left) || pt.Workload.Offset != c.offset || pt.Kernel.Patching != "" {
 			t.Errorf("%s %v: left out are %q; offset %d, patching %q", c.experiment, c.sets, plan.Moved.Left, pt.Workload.Offset, pt.Kernel.Patching)
@@ -95,8 +94,7 @@ func TestPlacesOfAnotherISA(t *testing.T) {
 // TestModesOfAnotherISA: where no hit can step, every point without a jump is emulated, and the report says so once.
 func TestModesOfAnotherISA(t *testing.T) {
 	exptest.Alone(t)
-	plan, err := planning.NewLoader().Plan("irq-off", []string{"isa=arm", "machine=tc2-cortex-a15"})
-	require.NoError(t, err)
+	plan := require.Must(planning.NewLoader().Plan("irq-off", []string{"isa=arm", "machine=tc2-cortex-a15"}))(t)
 	for _, pt := range plan.Points {
 		want := strings.HasSuffix(pt.Label, "o")
 		require.That(t, (pt.Probe.Mode == kprobes.Optimized) == want && (want || pt.Probe.Mode == kprobes.Emulated), "%s: mode %s", pt.Label, pt.Probe.Mode)
@@ -185,8 +183,7 @@ title = "years"
 		{"", "ppc64-2005 ppc64-2017", ""},
 		{"isa=x86_64 machine=opteron-246", "x86_64-2005", "workload.target work_trap_first"}, // the setting says a year
 	} {
-		plan, err := planning.NewLoader().Plan(file, strings.Fields(c.sets))
-		require.NoError(t, err)
+		plan := require.Must(planning.NewLoader().Plan(file, strings.Fields(c.sets)))(t)
 		var images []string
 		for _, pt := range plan.Points {
 			images = append(images, pt.Image.Name)

@@ -18,10 +18,8 @@ func TestOffsetInsideInstruction(t *testing.T) {
 }
 
 func TestProbesOfOnePoint(t *testing.T) {
-	p, err := planning.NewLoader().Plan(exptest.Sharing, []string{"points.kr.with.0.maxactive=3"})
-	require.NoError(t, err)
-	kr, err := p.Point("kr")
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan(exptest.Sharing, []string{"points.kr.with.0.maxactive=3"}))(t)
+	kr := require.Must(p.Point("kr"))(t)
 	want := []schema.Registration{
 		{Kind: kprobes.Kprobe, Handler: "handler_empty"},
 		{Kind: kprobes.Kretprobe, Handler: "ret_empty", MaxActive: 3},

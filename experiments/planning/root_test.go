@@ -17,8 +17,7 @@ import (
 func TestRoot(t *testing.T) {
 	dir := kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64})
 	t.Setenv(planning.KernelFolder, dir)
-	p, err := planning.NewLoader().Plan("linux-workload", nil)
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan("linux-workload", nil))(t)
 	require.Error(t, p.Lacking, "busybox is not there: make it a folder", "without busybox")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "busybox", "bin"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "busybox", "bin", "busybox"), []byte("busybox"), 0o755))
@@ -87,20 +86,16 @@ programs = ["sizes"]
 		}
 		return p.Point("mine")
 	}
-	one, err := plan("points.mine.file=" + dir + "/mine.bpf.o")
-	require.NoError(t, err)
+	one := require.Must(plan("points.mine.file=" + dir + "/mine.bpf.o"))(t)
 	if o := one.Probe.Linux.Object; string(o.File) != string(object) || len(o.Programs) != 1 {
 		t.Errorf("%d bytes of %s, %q", len(o.File), o.Path, o.Programs)
 	}
 	t.Chdir(dir) // where the path of the object is its name alone
-	p, err := planning.NewLoader().Plan("./mine.toml", nil)
-	require.NoError(t, err)
-	here, err := p.Point("mine")
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan("./mine.toml", nil))(t)
+	here := require.Must(p.Point("mine"))(t)
 	require.Equal(t, string(here.Probe.Linux.Object.File), string(object), "the object beside the experiment")
 	for _, set := range []string{"programs=[\"begins\"]", "programs=[\"sizes=vfs_read\"]", "target=vfs_read", "maps=[\"bytes.max_entries=2\"]", "variables=[\"largest=5\"]"} {
-		other, err := plan("points.mine." + set)
-		require.NoError(t, err)
+		other := require.Must(plan("points.mine." + set))(t)
 		require.That(t, other.Key("") != one.Key(""), "%s is no other measurement", set)
 	}
 	for set, want := range map[string]string{

@@ -18,8 +18,7 @@ import (
 
 // TestAccountsAddUp holds the accounts of the main experiment against its phases.
 func TestAccountsAddUp(t *testing.T) {
-	p, err := planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50"})
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50"}))(t)
 	outcomes := (&running.Runner{Measure: kinds.Measure}).Run(p)
 	r := reports.New(p, outcomes)
 	require.NoError(t, r.Err())
@@ -38,8 +37,7 @@ func TestAccountsAddUp(t *testing.T) {
 				o.Measurement.Accounts[0][kinds.ForProbes], o.Measurement.Probed.Time, probes)
 		}
 	}
-	files, err := r.Files()
-	require.NoError(t, err)
+	files := require.Must(r.Files())(t)
 	lines := strings.Split(string(files[reports.AccountsName]), "\n")
 	require.That(t, strings.HasPrefix(lines[0], "point,cpu,workload,user,probes,interrupts,stop_machine,kernel,idle,total") && strings.HasPrefix(lines[1], "k,0,") && len(lines) == 8, "%s is\n%q", reports.AccountsName, lines)
 	for _, line := range lines[1:7] {

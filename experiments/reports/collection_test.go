@@ -64,10 +64,8 @@ func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
 func TestDifferencesAreRecords(t *testing.T) {
 	r := collectionReport(t, 1)
 	for _, experiment := range []string{"toy", "slow"} {
-		k, err := r.Plan.Point(experiment + ":k")
-		require.NoError(t, err)
-		b, err := r.Plan.Point(experiment + ":b")
-		require.NoError(t, err)
+		k := require.Must(r.Plan.Point(experiment + ":k"))(t)
+		b := require.Must(r.Plan.Point(experiment + ":b"))(t)
 		for _, metric := range []string{results.MetricCycles, results.MetricMicros, results.MetricPublished} {
 			of, _ := r.Set.Get(k.At(), metric)
 			less, _ := r.Set.Get(b.At(), metric)
@@ -89,10 +87,8 @@ func TestCollectionTables(t *testing.T) {
 }
 
 func TestCollectionDoesNotDependOnWorkers(t *testing.T) {
-	want, err := collectionReport(t, 1).Files()
-	require.NoError(t, err)
-	got, err := collectionReport(t, 3).Files()
-	require.NoError(t, err)
+	want := require.Must(collectionReport(t, 1).Files())(t)
+	got := require.Must(collectionReport(t, 3).Files())(t)
 	require.That(t, want["overhead.svg"] != nil && len(got) == len(want), "files are %d and %d, want figures among them", len(want), len(got))
 	for name := range want {
 		require.That(t, bytes.Equal(got[name], want[name]), "%s differs between one and three workers", name)
@@ -124,8 +120,7 @@ func TestCollectionOfKinds(t *testing.T) {
 	dir := t.TempDir()
 	file := exptest.Write(t, dir, "both.toml", "name = \"both\"\ntitle = \"Mine\"\ncollect = [\"overhead-pentium-m\", \"irq-off\"]\n"+
 		"figures = [\"overhead\", \"irq-off\"]\n[figure]\nx = \"probe\"\npanel = \"experiment\"\nmetric = \"us_per_hit\"\n")
-	p, err := (&planning.Loader{Targets: targets.List()}).Plan(file, nil)
-	require.NoError(t, err)
+	p := require.Must((&planning.Loader{Targets: targets.List()}).Plan(file, nil))(t)
 	r := reports.New(p, (&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
 		if pt.Kind == schema.KindOverhead {
 			return exptest.ToyMeasure(pt)
@@ -139,8 +134,7 @@ func TestCollectionOfKinds(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	require.NoError(t, r.Write(out))
-	was, err := r.Files()
-	require.NoError(t, err)
+	was := require.Must(r.Files())(t)
 	require.NoError(t, reports.Redraw(out, nil, reports.Look{}))
 	for name, has := range map[string]string{"overhead.svg": "pentium-m-1495, i386, 2005", "irq-off.svg": "timer", "figure.svg": "Mine"} {
 		again := string(require.Must(os.ReadFile(filepath.Join(out, name)))(t))

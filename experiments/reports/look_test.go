@@ -24,13 +24,11 @@ func TestLook(t *testing.T) {
 	}
 	width, _ := strconv.ParseFloat(os.Getenv("KPROBESIM_WIDTH"), 64) // millimetres; 0 for each figure's own
 	for _, name := range experiments.Names() {
-		plan, err := planning.NewLoader().Plan(name, nil)
-		require.NoError(t, err)
+		plan := require.Must(planning.NewLoader().Plan(name, nil))(t)
 		if schema.Packaged(plan.Kind) {
 			continue // it has no baseline
 		}
-		set, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv"))
-		require.NoError(t, err)
+		set := require.Must(compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv")))(t)
 		files := map[string][]byte{}
 		if err := reports.Draw(files, results.Means(set), plan.Figures, reports.Look{Width: width}); err != nil {
 			t.Error(name, err)

@@ -80,10 +80,8 @@ func TestProfileSaysWhatItLacks(t *testing.T) {
 	}
 	require.NoError(t, one.Write(&b))
 	measure := running.FewProfiles(p, withProfile(b.Bytes))
-	files, err := reports.New(p, (&running.Runner{Measure: measure}).Run(p)).Files()
-	require.NoError(t, err)
-	whole, err := profile.ParseData(files[reports.ProfileName])
-	require.NoError(t, err)
+	files := require.Must(reports.New(p, (&running.Runner{Measure: measure}).Run(p)).Files())(t)
+	whole := require.Must(profile.ParseData(files[reports.ProfileName]))(t)
 	left := len(p.Points) - running.MostProfiles
 	want := fmt.Sprintf("the first %d points; %d more are left out", running.MostProfiles, left)
 	require.That(t, left > 0 && len(whole.Comments) == 1 && whole.Comments[0] == want && len(whole.Sample) == running.MostProfiles, "%d samples, comments %q, want %q", len(whole.Sample), whole.Comments, want)

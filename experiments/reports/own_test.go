@@ -19,8 +19,7 @@ import (
 // program.
 func TestOwnFilesFromAnyPath(t *testing.T) {
 	dir := t.TempDir()
-	image, err := workloads.Open("x86_64-2010")
-	require.NoError(t, err)
+	image := require.Must(workloads.Open("x86_64-2010"))(t)
 	exptest.Write(t, dir, "my.elf", string(image))
 	_, machine, err := experiments.Read("machines", "machine", "xeon-e5410", "")
 	require.NoError(t, err)
@@ -29,8 +28,7 @@ func TestOwnFilesFromAnyPath(t *testing.T) {
 	require.NoError(t, err)
 	r := strings.NewReplacer(`machine = "xeon-e5410"`, `machine = "./my.toml"`, `image = "x86_64-2010"`, `image = "./my.elf"`)
 	file := exptest.Write(t, dir, "experiment.toml", r.Replace(string(text)))
-	p, err := planning.NewLoader().Plan(file, []string{"workload.hits=10"})
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan(file, []string{"workload.hits=10"}))(t)
 	require.That(t, p.Points[0].Machine.Name == "mine" && p.Points[0].Image.Name == filepath.Join(dir, "my.elf"), "machine %s, image %s", p.Points[0].Machine.Name, p.Points[0].Image.Name)
 	report := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p))
 	if err := report.Err(); err != nil {

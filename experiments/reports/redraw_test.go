@@ -18,12 +18,9 @@ import (
 // caption are in a file beside it.
 func TestRedrawForPrint(t *testing.T) {
 	const name = "overhead-xeon-e5410-x86_64"
-	plan, err := planning.NewLoader().Plan(name, nil)
-	require.NoError(t, err)
-	set, err := compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv"))
-	require.NoError(t, err)
-	manifest, err := (&outdir.Manifest{Inputs: plan.Inputs}).JSON()
-	require.NoError(t, err)
+	plan := require.Must(planning.NewLoader().Plan(name, nil))(t)
+	set := require.Must(compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv")))(t)
+	manifest := require.Must((&outdir.Manifest{Inputs: plan.Inputs}).JSON())(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	files := map[string][]byte{outdir.ManifestName: manifest, reports.ResultsName: formats.CSV(set)}
 	require.NoError(t, outdir.WriteDir(dir, files))

@@ -23,12 +23,10 @@ func files(t *testing.T, workers int) map[string][]byte {
 	dir := t.TempDir()
 	exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
 	file := exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [10, 20, 30]\n")
-	p, err := exptest.ToyLoader().Plan(file, nil)
-	require.NoError(t, err)
+	p := require.Must(exptest.ToyLoader().Plan(file, nil))(t)
 	r := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
 	require.NoError(t, r.Err())
-	f, err := r.Files()
-	require.NoError(t, err)
+	f := require.Must(r.Files())(t)
 	return f
 }
 

@@ -69,11 +69,9 @@ func sameEverywhere(t *testing.T, name string) {
 func directory(t *testing.T, name string, sets []string, procs, workers int, m running.Measure) map[string][]byte {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	p, err := planning.NewLoader().Plan(name, sets)
-	require.NoError(t, err)
+	p := require.Must(planning.NewLoader().Plan(name, sets))(t)
 	r := &running.Runner{Measure: m, Workers: workers}
 	report := reports.New(p, r.Run(p))
-	f, err := report.Files()
-	require.NoError(t, err)
+	f := require.Must(report.Files())(t)
 	return f
 }

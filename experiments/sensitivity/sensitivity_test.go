@@ -132,10 +132,9 @@ func TestRun(t *testing.T) {
 // TestPhasesCountTogether wants one count of the points of all batches, whose total never grows.
 func TestPhasesCountTogether(t *testing.T) {
 	for _, refit := range []bool{false, true} {
-		a, err := New(exptest.ToyLoader(), exptest.ToyFiles(t), nil, refit)
-		require.NoError(t, err)
+		a := require.Must(New(exptest.ToyLoader(), exptest.ToyFiles(t), nil, refit))(t)
 		before, most, all := 0, a.Most(), a.Most()
-		err = a.Run(&running.Runner{Measure: measured, Workers: 1, Progress: func(done, total int, _ *running.Outcome) {
+		err := a.Run(&running.Runner{Measure: measured, Workers: 1, Progress: func(done, total int, _ *running.Outcome) {
 			require.That(t, done == before+1 && total <= most && done <= total, "%d of %d behind %d of %d", done, total, before, most)
 			before, most = done, total
 		}})
@@ -159,18 +158,15 @@ func TestRefit(t *testing.T) {
 
 // TestFiles wants records of which the figure can be drawn again, and the settings of the options alone.
 func TestFiles(t *testing.T) {
-	files, err := analyse(t, true, "workload.hits=500", "machine.event.trap.cycles=90").Files()
-	require.NoError(t, err)
+	files := require.Must(analyse(t, true, "workload.hits=500", "machine.event.trap.cycles=90").Files())(t)
 	for _, name := range []string{"manifest.json", "results.csv", "tornado.svg", "tornado.pdf", "tornado.png"} {
 		require.That(t, len(files[name]) != 0, "no %s", name)
 	}
-	s, err := formats.ReadCSV("results.csv", strings.NewReader(string(files["results.csv"])))
-	require.NoError(t, err)
+	s := require.Must(formats.ReadCSV("results.csv", strings.NewReader(string(files["results.csv"]))))(t)
 	if want := []string{"workload.hits=500", "machine.event.trap.cycles=90"}; !slices.Equal(s.Overrides, want) {
 		t.Errorf("settings %q, want %q", s.Overrides, want)
 	}
-	chart, err := figures.TornadoOf(s, figures.Frame{}, 8)
-	require.NoError(t, err)
+	chart := require.Must(figures.TornadoOf(s, figures.Frame{}, 8))(t)
 	require.That(t, len(chart.Panels) == 1 && chart.Panels[0].Title == "b" && strings.Contains(strings.Join(chart.Caption, " "), "moves k"), "panels %+v, caption %q", chart.Panels, chart.Caption)
 }
 

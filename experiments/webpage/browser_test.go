@@ -47,8 +47,7 @@ func TestPageInABrowser(t *testing.T) {
 	}{{"light", "1", 0xff}, {"dark", "0", 0x15}} {
 		shot := filepath.Join(cmp.Or(os.Getenv("KPROBESIM_FIGURES"), t.TempDir()), "report-"+c.name+".png")
 		browse(t, page, "--blink-settings=preferredColorScheme="+c.scheme, "--screenshot="+shot)
-		f, err := os.Open(shot)
-		require.NoError(t, err)
+		f := require.Must(os.Open(shot))(t)
 		picture, err := png.Decode(f)
 		require.NoError(t, cmp.Or(err, f.Close()))
 		corner, inked := picture.At(2, 2), 0

@@ -37,8 +37,7 @@ func small(t *testing.T, cycles string) map[string][]byte {
 	add("k", results.MetricPublished, "us", "1.24", results.Measured, "A paper <b>& more</b>")
 	add("b", results.MetricCycles, "cycles", "9", results.Predicted, "")
 	add("b", results.MetricMicros, "us", "0.43", results.Predicted, "")
-	text, err := formats.JSON(set, formats.About{Name: "toy", Title: "Toy " + hostile, Kind: "overhead"})
-	require.NoError(t, err)
+	text := require.Must(formats.JSON(set, formats.About{Name: "toy", Title: "Toy " + hostile, Kind: "overhead"}))(t)
 	manifest, err := (&outdir.Manifest{
 		Inputs: []outdir.Input{{Kind: "machine", Name: "toy-1.toml", Hash: outdir.Hash([]byte(cycles))}},
 		Points: []outdir.PointStatus{{Name: "k", Status: outdir.StatusOK}, {Name: "o", Status: outdir.StatusFailed, Error: hostile}},

@@ -60,8 +60,7 @@ func TestWays(t *testing.T) {
 		{"uprobe:f", nil, false, "empty", "uprobe"},
 		{"usdt:f", nil, false, "count", "usdt-count"},
 	} {
-		p, err := Parse(x.probe)
-		require.NoError(t, err)
+		p := require.Must(Parse(x.probe))(t)
 		ways, err := Ways(p, x.v, x.typed, x.program)
 		var got []string
 		for _, w := range ways {

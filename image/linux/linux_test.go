@@ -231,10 +231,8 @@ func TestRefused(t *testing.T) {
 // that they are named for: sections come from the file, symbols from kallsyms.
 func TestDistribution(t *testing.T) {
 	for _, file := range hosttools.Kernels(t, "vmlinuz*", "reading the kernels of a distribution") {
-		b, err := os.ReadFile(file)
-		require.NoError(t, err)
-		k, err := Read(file, b)
-		require.NoError(t, err)
+		b := require.Must(os.ReadFile(file))(t)
+		k := require.Must(Read(file, b))(t)
 		n := len(k.Image.Symbols)
 		require.That(t, n >= 40_000, "%s: %d symbols", file, n)
 		_, data := k.Image.Symbol("__start_rodata") // kernels without CONFIG_KALLSYMS_ALL name functions alone

@@ -67,10 +67,8 @@ func (i isa) resolve(name string) (Symbol, bool) {
 
 func (i isa) link(t testing.TB, b []byte) *Module {
 	t.Helper()
-	o, err := Read("sample.o", b)
-	require.NoError(t, err)
-	m, err := o.Link(i.base, i.resolve)
-	require.NoError(t, err)
+	o := require.Must(Read("sample.o", b))(t)
+	m := require.Must(o.Link(i.base, i.resolve))(t)
 	return m
 }
 
@@ -301,8 +299,7 @@ func TestRefusals(t *testing.T) {
 			}
 			options = append(options, strings.Fields(x.options)...)
 			hosttools.Run(t, dir, cc, append(options, src, "-o", out)...)
-			b, err := os.ReadFile(out)
-			require.NoError(t, err)
+			b := require.Must(os.ReadFile(out))(t)
 			o, err := Read("x.o", b)
 			if err == nil {
 				_, err = o.Link(i.base, func(name string) (Symbol, bool) {
@@ -338,9 +335,8 @@ func TestOverflow(t *testing.T) {
 	}
 	for _, i := range isas() {
 		if i.name == "x86_64" {
-			o, err := Read("sample.o", i.file(t))
-			require.NoError(t, err)
-			_, err = o.Link(0xffff880000200000, i.resolve)
+			o := require.Must(Read("sample.o", i.file(t)))(t)
+			_, err := o.Link(0xffff880000200000, i.resolve)
 			require.Error(t, err, "R_X86_64_32S against .rodata: value 0xffff880000201000 does not fit into 32 bits", "2 GiB away")
 		}
 	}

@@ -98,8 +98,7 @@ func TestSettings(t *testing.T) {
 		"clock=2.33 GHz":           "2.33 GHz",
 		"machine.event.x.cycles=5": "5",
 	} {
-		root, err := Parse("f.toml", []byte(sample))
-		require.NoError(t, err)
+		root := require.Must(Parse("f.toml", []byte(sample)))(t)
 		s, err := ParseSetting(arg)
 		require.NoError(t, err)
 		require.NoError(t, s.Apply(root))
@@ -125,8 +124,7 @@ func TestSettingErrors(t *testing.T) {
 		"name.sub=1":          "has no keys",
 		"points.k.name.y.z=1": "has no keys",
 	} {
-		root, err := Parse("f.toml", []byte(sample))
-		require.NoError(t, err)
+		root := require.Must(Parse("f.toml", []byte(sample)))(t)
 		s, err := ParseSetting(arg)
 		if err == nil {
 			err = s.Apply(root)

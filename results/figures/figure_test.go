@@ -39,10 +39,8 @@ func TestLook(t *testing.T) {
 func TestRender(t *testing.T) {
 	once, again := sampleFigures(t), sampleFigures(t)
 	for _, name := range slices.Sorted(maps.Keys(once)) {
-		a, err := Render(once[name], name)
-		require.NoError(t, err)
-		b, err := Render(again[name], name)
-		require.NoError(t, err)
+		a := require.Must(Render(once[name], name))(t)
+		b := require.Must(Render(again[name], name))(t)
 		for _, ext := range []string{".svg", ".png", ".pdf", ".tex"} {
 			require.That(t, len(a[name+ext]) != 0 && bytes.Equal(a[name+ext], b[name+ext]), "%s%s is empty or differs between two drawings", name, ext)
 		}
@@ -72,10 +70,8 @@ func TestStopClock(t *testing.T) {
 	at := func(creation, change string) []byte {
 		return []byte("x /CreationDate (D:" + creation + ")\n/ModDate (D:" + change + ")\nxref")
 	}
-	a, err := stopClock(at("20260101120000", "20260101120001"))
-	require.NoError(t, err)
-	b, err := stopClock(at("20271231235959", "20280101000000"))
-	require.NoError(t, err)
+	a := require.Must(stopClock(at("20260101120000", "20260101120001")))(t)
+	b := require.Must(stopClock(at("20271231235959", "20280101000000")))(t)
 	require.That(t, bytes.Equal(a, b) && len(a) == len(at("20260101120000", "20260101120001")), "dates stay: %s and %s", a, b)
 	if _, err := stopClock([]byte("no dates")); err == nil {
 		t.Error("a PDF without dates was taken")

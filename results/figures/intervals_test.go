@@ -96,8 +96,7 @@ func strokes(t *testing.T, f Figure) int {
 func TestMissedFigures(t *testing.T) {
 	set := resultstest.Counted(t)
 	chart := BarChart{Bars: []BarMetric{{Metric: results.MetricCycles, Name: "cycles"}}}
-	f, err := chart.Draw(set)
-	require.NoError(t, err)
+	f := require.Must(chart.Draw(set))(t)
 	ShowMissed(f, set)
 	var labels []string
 	for _, b := range f.(*Bars).Series[0].Bars {
@@ -106,8 +105,7 @@ func TestMissedFigures(t *testing.T) {
 	if want := []string{"100", "101", "60*", "70*", ""}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q, want %q", labels, want)
 	}
-	stack, err := PhaseStack(set, []string{"step"}, Frame{})
-	require.NoError(t, err)
+	stack := require.Must(PhaseStack(set, []string{"step"}, Frame{}))(t)
 	if got := stack.(*Stack).Groups; !slices.Equal(got, []string{"rb*"}) {
 		t.Errorf("groups of the stack %q", got)
 	}

@@ -96,10 +96,8 @@ func TestPanelsOfSetups(t *testing.T) {
 
 // TestPhasePanels: all panels have the same layers, so that a colour means the same everywhere, and one scale.
 func TestPhasePanels(t *testing.T) {
-	p, err := PhasePanels(resultstest.SeveralExperiments(t), resultstest.SamplePhases(), Frame{YLabel: "cycles"}, func(p results.Point) string { return p.Machine })
-	require.NoError(t, err)
-	one, err := PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{})
-	require.NoError(t, err)
+	p := require.Must(PhasePanels(resultstest.SeveralExperiments(t), resultstest.SamplePhases(), Frame{YLabel: "cycles"}, func(p results.Point) string { return p.Machine }))(t)
+	one := require.Must(PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{}))(t)
 	alone := one.(*Stack)
 	require.Need(t, len(p.Panels) == 3, "%d panels, want 3", len(p.Panels))
 	for _, panel := range p.Panels {

@@ -17,10 +17,8 @@ func sampleFigures(t testing.TB) map[string]Figure {
 		XLabel: "probe kind", YLabel: "µs per hit",
 		Caption: []string{"fitted on k and b; whiskers: rounding of the printed figure"},
 	}
-	bars, err := OverheadBars(set, frame, false)
-	require.NoError(t, err)
-	logBars, err := OverheadBars(set, frame, true)
-	require.NoError(t, err)
+	bars := require.Must(OverheadBars(set, frame, false))(t)
+	logBars := require.Must(OverheadBars(set, frame, true))(t)
 	stack, err := PhaseStack(set, resultstest.SamplePhases(), Frame{
 		Title: "Where the cycles of a hit go", XLabel: "probe kind", YLabel: "cycles per hit",
 	})

@@ -107,15 +107,14 @@ func TestSweptKeysHavePanels(t *testing.T) {
 	c := chart("kernel.cpus", true, false, SweepLine{Metric: "n", Series: func(p results.Point) string { return "n " + p.Swept("load") }})
 	c.YLabel = "microseconds"
 	s := sweptOver(t, []string{"k"}, []string{"kernel.cpus", "load", "kernel.hz"}, three, []string{"idle", "busy"}, []string{"100", "250"})
-	f, err := c.Draw(s)
-	require.NoError(t, err)
+	f := require.Must(c.Draw(s))(t)
 	p := f.(*Panels)
 	require.That(t, len(p.Panels) == 2 && p.Panels[0].frame().Title == "HZ 100" && len(p.Panels[1].(*Lines).Series) == 2, "panels are %+v", p.Panels)
 	if l := p.Panels[0].(*Lines); l.YLabel != "milliseconds" || l.Series[0].Points[0].Y != 1 {
 		t.Errorf("1000 us are drawn as %g %s", l.Series[0].Points[0].Y, l.YLabel)
 	}
 	many := sweptOver(t, []string{"k"}, []string{"kernel.cpus", "kernel.hz", "workload.hits"}, three, three, []string{"1", "2", "3", "4", "5"})
-	_, err = c.Draw(many)
+	_, err := c.Draw(many)
 	require.That(t, errors.Is(err, ErrTooMuch) && strings.Contains(err.Error(), "15 panels") && strings.Contains(err.Error(), "5 values of workload.hits"), "15 panels: %v", err)
 }
 
@@ -147,8 +146,7 @@ func TestWhatFits(t *testing.T) {
 // TestSweptBarsHavePanels: bars are over the key with the most values, and names and other keys have panels.
 func TestSweptBarsHavePanels(t *testing.T) {
 	s := sweptOver(t, []string{"k", "r"}, []string{"kernel.cpus", "workload.hits"}, []string{"1", "8"}, []string{"10", "20", "30"})
-	f, err := OverheadBars(s, Frame{YLabel: "us"}, false)
-	require.NoError(t, err)
+	f := require.Must(OverheadBars(s, Frame{YLabel: "us"}, false))(t)
 	p := f.(*Panels)
 	var titles []string
 	for _, b := range p.Panels {
@@ -156,8 +154,7 @@ func TestSweptBarsHavePanels(t *testing.T) {
 	}
 	b := p.Panels[0].(*Bars)
 	require.That(t, strings.Join(titles, "; ") == "k, 1 CPU; k, 8 CPUs; r, 1 CPU; r, 8 CPUs" && b.XLabel == "hits" && slices.Equal(b.Groups, []string{"10", "20", "30"}), "panels %q over %q, groups %q", titles, b.XLabel, b.Groups)
-	f, err = OverheadBars(sweptOver(t, []string{"k", "b", "r"}, []string{"workload.target"}, []string{"x", "y"}), Frame{}, false)
-	require.NoError(t, err)
+	f = require.Must(OverheadBars(sweptOver(t, []string{"k", "b", "r"}, []string{"workload.target"}, []string{"x", "y"}), Frame{}, false))(t)
 	p = f.(*Panels)
 	if b := p.Panels[1].(*Bars); len(p.Panels) != 2 || b.Title != "y" || !slices.Equal(b.Groups, []string{"k", "b", "r"}) {
 		t.Errorf("%d panels, the second %q of %q", len(p.Panels), b.Title, b.Groups)

@@ -32,16 +32,14 @@ func wishSet(t *testing.T) *results.Set {
 // key of the figure tells apart.
 func TestWished(t *testing.T) {
 	s := wishSet(t)
-	f, err := Wished(s, results.Wish{X: "kernel.memory", Series: "machine", Title: "mine"}, "here")
-	require.NoError(t, err)
+	f := require.Must(Wished(s, results.Wish{X: "kernel.memory", Series: "machine", Title: "mine"}, "here"))(t)
 	page := f.(*Panels)
 	l := page.Panels[0].(*Lines)
 	if got := fmt.Sprint(page.Title, l.XLabel, l.LogX, l.Series[1].Name, l.Series[1].Points); got != "mine: herememory, MiBtruetwo[{16 112 110 114} {64 102 100 104} {1024 122 120 124}]" {
 		t.Errorf("lines are %s", strings.ReplaceAll(got, "\n", " "))
 	}
 	require.That(t, strings.Contains(fmt.Sprint(page.Caption), "means"), "caption %v", page.Caption)
-	f, err = Wished(s, results.Wish{X: "machine", Series: "workload.hits", Panel: "kernel.memory"}, "here")
-	require.NoError(t, err)
+	f = require.Must(Wished(s, results.Wish{X: "machine", Series: "workload.hits", Panel: "kernel.memory"}, "here"))(t)
 	page = f.(*Panels)
 	if b := page.Panels[1].(*Bars); len(page.Panels) != 3 || fmt.Sprint(b.Title, b.Groups, b.Series[1].Bars[1].Value, b.Series[1].Bars[1].High) != "memory 16 MiB[one two] 114 0" {
 		t.Errorf("%d panels, %q: %v %v", len(page.Panels), b.Title, b.Groups, b.Series)
@@ -50,6 +48,6 @@ func TestWished(t *testing.T) {
 		_, err := Wished(s, w, "here")
 		require.That(t, err != nil && (w.Metric != "" || errors.Is(err, ErrNotSwept)), "%+v: %v", w, err)
 	}
-	_, err = Render(f, "figure")
+	_, err := Render(f, "figure")
 	require.NoError(t, err)
 }

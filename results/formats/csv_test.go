@@ -127,16 +127,14 @@ func TestSweptColumns(t *testing.T) {
 	for _, want := range []string{",role,kernel.memory (B),workload.target,set\n", ",simulated,1073741824,bench,a=1\n", ",simulated,,,a=1\n"} {
 		require.That(t, strings.Contains(string(csv), want), "no %q in\n%s", want, csv)
 	}
-	again, err := ReadCSV("x", bytes.NewReader(csv))
-	require.NoError(t, err)
+	again := require.Must(ReadCSV("x", bytes.NewReader(csv)))(t)
 	if !bytes.Equal(CSV(again), csv) {
 		t.Errorf("read back\n%s", CSV(again))
 	}
 	if _, err := ReadCSV("x", strings.NewReader(strings.Replace(string(csv), ",,,a=1", ",7,,a=1", 1))); err != nil {
 		t.Errorf("a cell of its own: %v", err)
 	}
-	json, err := JSON(s, About{Name: "e"})
-	require.NoError(t, err)
+	json := require.Must(JSON(s, About{Name: "e"}))(t)
 	_, back, err := ReadJSON("x", json)
 	require.NoError(t, err)
 	if !bytes.Equal(CSV(back), csv) || !strings.Contains(string(json), `"kernel.memory": 16777216`) {

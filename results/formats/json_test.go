@@ -19,8 +19,7 @@ func TestJSON(t *testing.T) {
 	p.Seed, p.Replicate = 1<<63+1, 3
 	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "0.30"), Role: results.Measured, Source: "A & B"}))
 	about := About{"overhead", "A title", "overhead"}
-	b, err := JSON(set, about)
-	require.NoError(t, err)
+	b := require.Must(JSON(set, about))(t)
 	resultstest.Golden(t, *update, "results.json", b)
 	read, back, err := ReadJSON("results.json", b)
 	require.NoError(t, err)

@@ -25,8 +25,7 @@ func TestFullDisk(t *testing.T) {
 	err := WriteFile(path, make([]byte, 100))
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &free))
 	require.Error(t, err, "file too large", "a write that is cut off")
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
+	entries := require.Must(os.ReadDir(dir))(t)
 	if b, err := os.ReadFile(path); err != nil || string(b) != "old" || len(entries) != 1 {
 		t.Errorf("the file has %q, %v; beside it are %v", b, err, entries)
 	}

@@ -32,11 +32,9 @@ func sampleManifest() *Manifest {
 }
 
 func TestManifest(t *testing.T) {
-	data, err := sampleManifest().JSON()
-	require.NoError(t, err)
+	data := require.Must(sampleManifest().JSON())(t)
 	resultstest.Golden(t, *update, "manifest.json", data)
-	back, err := ReadManifest("manifest.json", data)
-	require.NoError(t, err)
+	back := require.Must(ReadManifest("manifest.json", data))(t)
 	require.That(t, reflect.DeepEqual(back, sampleManifest()), "read back %+v", back)
 }
 

@@ -141,8 +141,7 @@ func retell(t *testing.T, trace []byte) string {
 // TestTimelineIsReadBack decodes a trace with the wire format's own library, by the field numbers of
 // the published messages, written here once more.
 func TestTimelineIsReadBack(t *testing.T) {
-	b, err := sampleTimeline().Encode()
-	require.NoError(t, err)
+	b := require.Must(sampleTimeline().Encode())(t)
 	const want = `track 1 "two CPUs" parent 0 rank 0 children 3 first 1 flags 1
 track 2 "CPU 0" parent 1 rank 0 children 0 first 0 flags 2
 track 3 "CPU 1" parent 1 rank 1 children 0 first 0 flags 2
@@ -165,8 +164,7 @@ track 3 "CPU 1" parent 1 rank 1 children 0 first 0 flags 2
 // TestTimelineInProtoc has the compiler of protocol buffers decode a trace.
 func TestTimelineInProtoc(t *testing.T) {
 	protoc := hosttools.Need(t, "protoc", "protobuf-compiler", "decoding a timeline by another program")
-	b, err := sampleTimeline().Encode()
-	require.NoError(t, err)
+	b := require.Must(sampleTimeline().Encode())(t)
 	cmd := exec.Command(protoc, "--decode_raw")
 	cmd.Stdin = bytes.NewReader(b)
 	out, err := cmd.CombinedOutput()
