@@ -87,8 +87,6 @@ func checkFunctionsHaveLines(t *testing.T, im *Image) {
 func BenchmarkLoad(b *testing.B) {
 	data := require.Must(os.ReadFile("../workloads/images/x86_64-2010.elf"))(b)
 	for b.Loop() {
-		if _, err := Load("x86_64-2010.elf", data); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, require.Err(Load("x86_64-2010.elf", data)))
 	}
 }

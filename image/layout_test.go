@@ -26,12 +26,8 @@ func TestLayout(t *testing.T) {
 	var missed, grid Field
 	size, err := im.Layout("probe", Parts{"nmissed": &missed, "grid[1][2]": &grid})
 	require.That(t, err == nil && size == 152 && missed == (Field{16, 8}) && grid == (Field{120, 4}), "size %d, %v, %v, %v", size, missed, grid, err)
-	if _, err = im.Layout("probe", Parts{"nmissed": &missed, "gone": &grid}); err == nil || !strings.Contains(err.Error(), `"gone"`) {
-		t.Errorf("gone: %v", err)
-	}
-	if _, err = im.Layout("gone", nil); err == nil {
-		t.Error("a structure that does not exist has a layout")
-	}
+	require.Error(t, require.Err(im.Layout("probe", Parts{"nmissed": &missed, "gone": &grid})), `"gone"`, "gone")
+	require.That(t, require.Err(im.Layout("gone", nil)) != nil, "a structure that does not exist has a layout")
 }
 
 // cells is a memory of numbered cells that fails at address 0.

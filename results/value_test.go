@@ -3,7 +3,6 @@ package results
 import (
 	"cmp"
 	"math"
-	"strings"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -109,17 +108,12 @@ func TestErrorPercent(t *testing.T) {
 		got := require.Must(ErrorPercent(number(t, c.predicted), number(t, c.printed)))(t)
 		require.Equal(t, got.String(), c.want, "%s against %s: %s, want", c.predicted, c.printed, got)
 	}
-	if _, err := ErrorPercent(number(t, "1"), number(t, "0.00")); err == nil ||
-		!strings.Contains(err.Error(), "1 against 0.00") {
-		t.Errorf("error against zero: %v", err)
-	}
+	require.Error(t, require.Err(ErrorPercent(number(t, "1"), number(t, "0.00"))), "1 against 0.00", "error against zero")
 }
 
 func TestMeans(t *testing.T) {
 	errs := []Value{number(t, "-3"), number(t, "1.5"), number(t, "0")}
 	mean := require.Must(MeanAbs(errs))(t)
 	require.That(t, mean.String() == "1.5", "mean %s, want 1.5", mean)
-	if _, err := MeanAbs(nil); err == nil {
-		t.Error("mean of nothing")
-	}
+	require.That(t, require.Err(MeanAbs(nil)) != nil, "mean of nothing")
 }

@@ -142,9 +142,7 @@ func TestClaimsOfTheirOwnForm(t *testing.T) {
 		require.That(t, (want != "" || err == nil) && (want == "" || err != nil && strings.Contains(err.Error(), want)), "%s: %v, want %s", claim, err, want)
 	}
 	require.Error(t, require.Err(withTemplate(paperInput(t, nil), `<<claim (near schedules schedules "about") "It is about %s." schedules>>`)), "a limit of \"about\": known are a fifth", "a limit that there is not")
-	if _, err := withTemplate(paperInput(t, nil), `<<claim (all) "It holds.">>`); err == nil {
-		t.Error("a claim without a comparison was taken")
-	}
+	require.That(t, require.Err(withTemplate(paperInput(t, nil), `<<claim (all) "It holds.">>`)) != nil, "a claim without a comparison was taken")
 }
 
 // TestPaperOfYourOwn writes a paper of another template, and names it in errors.

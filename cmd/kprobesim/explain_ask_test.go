@@ -87,9 +87,7 @@ func TestInquiryGoesOn(t *testing.T) {
 		t.Fatal(err, k.boots)
 	}
 	k.fails = 3
-	if err := k.inquiry(23, 4, kept()).run(0, 1); err == nil || !strings.Contains(err.Error(), "round 3 of 4: the kernel panicked") {
-		t.Fatal(err)
-	}
+	require.Error(t, k.inquiry(23, 4, kept()).run(0, 1), "round 3 of 4: the kernel panicked", "a kernel that fails")
 	whole := require.Must(os.ReadFile(file))(t)
 	require.NoError(t, os.WriteFile(file, whole[:len(whole)-3], 0o600))
 	k.fails, k.boots = 0, nil
@@ -121,9 +119,7 @@ func TestJournal(t *testing.T) {
 func TestJournalRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "answers")
 	j := &journal{file: file, Key: "this kernel", Rounds: 4}
-	if _, err := j.open(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, require.Err(j.open()))
 	head := require.Must(os.ReadFile(file))(t)
 	for text, want := range map[string]string{
 		"": "is no file of answers to these places", strings.Replace(string(head), "this", "that", 1): "is no file of answers",
@@ -153,8 +149,7 @@ func TestExplainEveryVerified(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		a := &app{out: &sticky{w: &out}}
-		err := a.printVerdicts(&explainOptions{all: true, format: format}, distro.Config{Kernel: from}, k, sites, q)
-		require.Error(t, err, "says otherwise of 1 of 2 places", "%s", format)
+		require.Error(t, a.printVerdicts(&explainOptions{all: true, format: format}, distro.Config{Kernel: from}, k, sites, q), "says otherwise of 1 of 2 places", "%s", format)
 		for _, s := range wants {
 			require.That(t, strings.Count(out.String(), s) == 1, "%q is not once in\n%s", s, out.String())
 		}

@@ -188,8 +188,7 @@ func TestDebuggedPointsMeasureTheSame(t *testing.T) {
 		c := protocol.New(here)
 		for _, packet := range []string{"Z0," + strconv.FormatUint(fn.Entry, 16) + ",4", "c", "s", "s", "c", "c", "D"} {
 			require.NoError(t, c.Send(packet))
-			_, err := c.Receive()
-			require.NoError(t, err)
+			require.NoError(t, require.Err(c.Receive()))
 		}
 		require.NoError(t, <-over)
 		require.That(t, reflect.DeepEqual(plain, debugged), "%s %s: under a debugger %+v, alone %+v", x.experiment, x.point, debugged, plain)

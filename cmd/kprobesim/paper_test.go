@@ -92,9 +92,7 @@ func TestPaperFollowsTheResults(t *testing.T) {
 	require.That(t, err != nil && strings.Contains(err.Error(), want) && regexp.MustCompile(`paper\.tex:[1-9][0-9]*: `).MatchString(err.Error()), "an optimized hit that is dearer than a boosted one: %v\nwant %s", err, want)
 	races := paperInput(t, nil)
 	races.Searches = found(paper.Search{Scenario: "optimize", Variant: "one", Schedules: 20, Violations: 3})
-	if _, err = paper.Make(races); err == nil || !strings.Contains(err.Error(), "no change of running code went wrong") {
-		t.Errorf("a paper with violations: %v", err)
-	}
+	require.Error(t, require.Err(paper.Make(races)), "no change of running code went wrong", "a paper with violations")
 }
 
 // TestPaperTables holds the tables of the paper, and numbers that tables have not.

@@ -90,8 +90,7 @@ func TestCalibrationOfAnother(t *testing.T) {
 func TestCalibrationOnACollection(t *testing.T) {
 	dir := filepath.Dir(exptest.CollectionFiles(t))
 	machine := exptest.Write(t, dir, "machine.toml", strings.Replace(exptest.ToyMachine, `"./toy.toml"`, `"./both.toml"`, 1))
-	_, err := calibration.New(exptest.ToyLoader(), machine)
-	require.Error(t, err, "collects others", "the call")
+	require.Error(t, require.Err(calibration.New(exptest.ToyLoader(), machine)), "collects others", "the call")
 }
 
 // A fit that would have to leave the range of a number stops at its end and says so; other numbers are

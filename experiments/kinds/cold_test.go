@@ -37,8 +37,7 @@ func TestColdHit(t *testing.T) {
 // TestWarmKinds refuses to measure without a warm-up what has no cold hit.
 func TestWarmKinds(t *testing.T) {
 	for _, name := range []string{schema.KindIRQOff, schema.KindScaling} {
-		_, err := planning.NewLoader().Plan(name, []string{"workload.warmup=0"})
-		require.Error(t, err, "measures warm hits", "%s without a warm-up", name)
+		require.Error(t, require.Err(planning.NewLoader().Plan(name, []string{"workload.warmup=0"})), "measures warm hits", "%s without a warm-up", name)
 	}
 }
 

@@ -57,9 +57,8 @@ func TestPostHandlerForbids(t *testing.T) {
 	if _, notes := handlerCost(t, "k-post"); notes != "" {
 		t.Errorf("k-post: notes %q", notes)
 	}
-	if _, err := kinds.Measure(exptest.PointOf(t, handlers, "o", "workload.target=work_switch", "workload.hits=2")); err == nil {
-		t.Error("a probe that cannot be optimized was measured")
-	}
+	pt := exptest.PointOf(t, handlers, "o", "workload.target=work_switch", "workload.hits=2")
+	require.That(t, require.Err(kinds.Measure(pt)) != nil, "a probe that cannot be optimized was measured")
 	const power = "isa=ppc64"
 	if _, notes := handlerCost(t, "o-post", power, "machine=power5-1656"); !strings.Contains(notes, "asked for optimized, reached emulated") {
 		t.Errorf("o-post where kernels emulate: notes %q", notes)

@@ -145,6 +145,5 @@ func TestOverheadAmongOtherCPUs(t *testing.T) {
 // TestTraceWantsALoop: kinds without a loop of calls have no hit to trace.
 func TestTraceWantsALoop(t *testing.T) {
 	p := exptest.SmallPlan(t, schema.KindLatency)
-	err := kinds.Trace(&p.Points[0], 1, io.Discard)
-	require.Error(t, err, "look at them with timeline", "tracing %s", schema.KindLatency)
+	require.Error(t, kinds.Trace(&p.Points[0], 1, io.Discard), "look at them with timeline", "tracing %s", schema.KindLatency)
 }

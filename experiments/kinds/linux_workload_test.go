@@ -210,8 +210,7 @@ func TestLinuxWorkloadHeld(t *testing.T) {
 			require.Error(t, err, want, "%s", program)
 		}
 	}
-	_, err := onePoint(t, "linux-workload", otherObject+"[\"several\"]")
-	require.Error(t, err, "the kernel has no links of several user probes", "a link that came later")
+	require.Error(t, require.Err(onePoint(t, "linux-workload", otherObject+"[\"several\"]")), "the kernel has no links of several user probes", "a link that came later")
 }
 
 // TestLinuxWorkloadSamples runs a program at ticks of the kernel's clock. What it takes is part of interrupts.

@@ -17,9 +17,7 @@ func TestRAMIsNotOfTheHeap(t *testing.T) {
 	pt := exptest.PointOf(t, exptest.E5410, "k", "workload.hits=20", "workload.warmup=8", "kernel.memory=256 MiB")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := kinds.Measure(pt); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, require.Err(kinds.Measure(pt)))
 	runtime.ReadMemStats(&after)
 	asked := after.TotalAlloc - before.TotalAlloc
 	require.That(t, asked <= uint64(pt.Kernel.Memory)/8, "a measurement asked for %d bytes of the heap, and the guest has %d of RAM", asked, pt.Kernel.Memory)

@@ -137,8 +137,7 @@ func TestModuleMistakes(t *testing.T) {
 		point + "handler = \"my_probe:probe_pre\"":                                                                       "no module \"my_probe\" is loaded: name its file in [[modules]]",
 		"target = \"my_probe:module_work\"\n[[modules]]\nfile = \"DIR/my_probe.o\"" + point + "handler = \"empty\"":      "write load = \"boot\"",
 	} {
-		_, err := planModule(t, moduleKernels[0], text)
-		require.Error(t, err, want, "%q", text)
+		require.Error(t, require.Err(planModule(t, moduleKernels[0], text)), want, "%q", text)
 	}
 }
 
@@ -147,10 +146,7 @@ func TestModuleLeavesProbes(t *testing.T) {
 	exptest.Alone(t)
 	p := require.Must(planModule(t, moduleKernels[0], strings.Replace(ownProbes, "symbol=", "leaves=1 symbol=", 1)))(t)
 	pt := require.Must(p.Point("own"))(t)
-	_, err := kinds.Measure(pt)
-	if want := "probe at bench_target+0x0 registered by module my_probe is still registered"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %q", err, want)
-	}
+	require.Error(t, require.Err(kinds.Measure(pt)), "probe at bench_target+0x0 registered by module my_probe is still registered", "the point")
 }
 
 // A trial finds what the module probes, calls it, and says what that costs.

@@ -36,9 +36,7 @@ func TestOtherModeSaysWhy(t *testing.T) {
 func TestBatchIsLookedAt(t *testing.T) {
 	p := exptest.SmallPlan(t, schema.KindBystander)
 	pt := p.Points[0]
-	if _, err := kinds.Measure(&pt); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, require.Err(kinds.Measure(&pt)))
 	pt.Probe.Mode = kprobes.Emulated
 	if _, err := kinds.Measure(&pt); err == nil || !strings.Contains(err.Error(), "optimize: the probe at ") || !strings.Contains(err.Error(), ", not emulated") {
 		t.Errorf("%v", err)

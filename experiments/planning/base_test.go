@@ -48,8 +48,7 @@ func TestBaseErrors(t *testing.T) {
 		`base = "bad.toml"`:  "bad.toml is based on itself: ",
 		`base = "toy"`:       `unknown experiment "toy"`,
 	} {
-		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "bad.toml", text), nil)
-		require.Error(t, err, want, "%s", text)
+		require.Error(t, require.Err(exptest.ToyLoader().Plan(exptest.Write(t, dir, "bad.toml", text), nil)), want, "%s", text)
 	}
 }
 

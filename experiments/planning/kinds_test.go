@@ -28,8 +28,7 @@ func TestKindsCheckTheirFiles(t *testing.T) {
 		{schema.KindMissed, "workload.tasks=0", "workload.tasks: 0 is outside 1 to 1000"},
 		{schema.KindMissed, "kernel.image=x86_64-2005", `unknown image "x86_64-2005-preempt"`},
 	} {
-		_, err := planning.NewLoader().Plan(c.name, []string{c.set})
-		require.Error(t, err, c.want, "%s with %s", c.name, c.set)
+		require.Error(t, require.Err(planning.NewLoader().Plan(c.name, []string{c.set})), c.want, "%s with %s", c.name, c.set)
 	}
 }
 

@@ -88,6 +88,5 @@ func TestClaimsOfFilesOnOthers(t *testing.T) {
 func TestRoleWithoutFigure(t *testing.T) {
 	dir := filepath.Dir(exptest.ToyFiles(t))
 	text := strings.Replace(exptest.ToyExperiment, "published = { time = \"0.99 us\", source = \"A paper\" }\n", "", 1)
-	_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "silent.toml", text), nil)
-	require.Error(t, err, "no figure is published for this point", "a role without a figure")
+	require.Error(t, require.Err(exptest.ToyLoader().Plan(exptest.Write(t, dir, "silent.toml", text), nil)), "no figure is published for this point", "a role without a figure")
 }

@@ -91,7 +91,5 @@ func TestExperimentKind(t *testing.T) {
 	for name, want := range map[string]string{"linux-probes": "linux", "eras-i386-2005": ""} {
 		require.Got(NewLoader().ExperimentKind(name))(t, want, "%s", name)
 	}
-	if _, err := NewLoader().ExperimentKind("nothing"); err == nil {
-		t.Error("an experiment that is not there has a kind")
-	}
+	require.That(t, require.Err(NewLoader().ExperimentKind("nothing")) != nil, "an experiment that is not there has a kind")
 }

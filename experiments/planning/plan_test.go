@@ -193,13 +193,11 @@ func TestBadSettings(t *testing.T) {
 
 // TestMachinesThatNoHostHolds refuses a machine whose parts are each within bounds, and together too large for a host.
 func TestMachinesThatNoHostHolds(t *testing.T) {
-	_, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"machine.predictor.table_bits=24", "kernel.cpus=65"})
-	if err == nil || !strings.Contains(err.Error(), "predictors of 65 CPUs with 2^24 counters each") {
-		t.Error(err)
+	plan := func(cpus string) error {
+		return require.Err(exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"machine.predictor.table_bits=24", "kernel.cpus=" + cpus}))
 	}
-	if _, err := exptest.ToyLoader().Plan(exptest.ToyFiles(t), []string{"machine.predictor.table_bits=24", "kernel.cpus=64"}); err != nil {
-		t.Error(err)
-	}
+	require.Error(t, plan("65"), "predictors of 65 CPUs with 2^24 counters each", "65 CPUs")
+	require.NoError(t, plan("64"))
 }
 
 func FuzzPlan(f *testing.F) {

@@ -50,7 +50,6 @@ func TestBadTies(t *testing.T) {
 	} {
 		file := exptest.ToyFiles(t)
 		exptest.Write(t, filepath.Dir(file), "machine.toml", exptest.TiedMachine(table))
-		_, err := exptest.ToyLoader().Plan(file, nil)
-		require.Error(t, err, want, "%s", table)
+		require.Error(t, require.Err(exptest.ToyLoader().Plan(file, nil)), want, "%s", table)
 	}
 }

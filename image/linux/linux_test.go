@@ -222,9 +222,7 @@ func TestRefused(t *testing.T) {
 		require.That(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), "k"), "got %v, want %q", err, want)
 	}
 	power := &image.Image{}
-	if _, err := symbols(power); err == nil {
-		t.Error("an image without sections has symbols")
-	}
+	require.That(t, require.Err(symbols(power)) != nil, "an image without sections has symbols")
 }
 
 // TestDistribution reads the kernels of a distribution. Linker symbols must lie at the beginnings of the sections

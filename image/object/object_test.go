@@ -336,8 +336,7 @@ func TestOverflow(t *testing.T) {
 	for _, i := range isas() {
 		if i.name == "x86_64" {
 			o := require.Must(Read("sample.o", i.file(t)))(t)
-			_, err := o.Link(0xffff880000200000, i.resolve)
-			require.Error(t, err, "R_X86_64_32S against .rodata: value 0xffff880000201000 does not fit into 32 bits", "2 GiB away")
+			require.Error(t, require.Err(o.Link(0xffff880000200000, i.resolve)), "R_X86_64_32S against .rodata: value 0xffff880000201000 does not fit into 32 bits", "2 GiB away")
 		}
 	}
 }

@@ -47,9 +47,7 @@ func TestParsePositions(t *testing.T) {
 func TestByteOrderMark(t *testing.T) {
 	root, err := Parse("f", []byte("\ufeffa = 1\n"))
 	require.That(t, err == nil && root.Get("a") != nil && root.Get("a").Pos.Column == 5, "%+v, %v", root, err)
-	if _, err := Parse("f", []byte("a = 1\n\ufeffb = 2\n")); err == nil {
-		t.Error("a mark within the text is taken")
-	}
+	require.That(t, require.Err(Parse("f", []byte("a = 1\n\ufeffb = 2\n"))) != nil, "a mark within the text is taken")
 }
 
 func TestParseErrors(t *testing.T) {

@@ -121,9 +121,7 @@ func TestRunFails(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, out.String())
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := exec.LookPath("go"); err == nil {
-		t.Fatal("there is a go")
-	}
+	require.Need(t, require.Err(exec.LookPath("go")) != nil, "there is a go")
 	require.Equal(t, run(nil, &out), 1, "exit code")
 }
 

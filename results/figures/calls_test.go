@@ -38,9 +38,7 @@ func TestECDFRefuses(t *testing.T) {
 		_, err := Render(&ECDF{Curves: []Curve{{"c", steps}}}, "x")
 		require.That(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), `curve "c"`), "%v: %v, want %q", steps, err, want)
 	}
-	if _, err := Render(&ECDF{}, "x"); err == nil {
-		t.Error("a chart of nothing is drawn")
-	}
+	require.That(t, require.Err(Render(&ECDF{}, "x")) != nil, "a chart of nothing is drawn")
 }
 
 // A set's percentiles make a curve for each probe that has them, and a set without any has no chart.

@@ -73,9 +73,7 @@ func TestStopClock(t *testing.T) {
 	a := require.Must(stopClock(at("20260101120000", "20260101120001")))(t)
 	b := require.Must(stopClock(at("20271231235959", "20280101000000")))(t)
 	require.That(t, bytes.Equal(a, b) && len(a) == len(at("20260101120000", "20260101120001")), "dates stay: %s and %s", a, b)
-	if _, err := stopClock([]byte("no dates")); err == nil {
-		t.Error("a PDF without dates was taken")
-	}
+	require.That(t, require.Err(stopClock([]byte("no dates"))) != nil, "a PDF without dates was taken")
 }
 
 func TestRenderRefuses(t *testing.T) {

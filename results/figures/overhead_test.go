@@ -111,18 +111,10 @@ func TestPhasePanels(t *testing.T) {
 }
 
 func TestOverheadFiguresOfNothing(t *testing.T) {
-	if _, err := OverheadPanels(&results.Set{}, Frame{}, nil); err == nil {
-		t.Error("panels of nothing")
-	}
-	if _, err := OverheadBars(&results.Set{}, Frame{}, false); err == nil {
-		t.Error("bars of nothing")
-	}
-	if _, err := PhaseStack(&results.Set{}, resultstest.SamplePhases(), Frame{}); err == nil {
-		t.Error("a stack of nothing")
-	}
-	if _, err := PhaseStack(resultstest.Sample(t), nil, Frame{}); err == nil {
-		t.Error("a stack of no phases")
-	}
+	require.That(t, require.Err(OverheadPanels(&results.Set{}, Frame{}, nil)) != nil, "panels of nothing")
+	require.That(t, require.Err(OverheadBars(&results.Set{}, Frame{}, false)) != nil, "bars of nothing")
+	require.That(t, require.Err(PhaseStack(&results.Set{}, resultstest.SamplePhases(), Frame{})) != nil, "a stack of nothing")
+	require.That(t, require.Err(PhaseStack(resultstest.Sample(t), nil, Frame{})) != nil, "a stack of no phases")
 }
 
 // TestPhaseStack leaves out the phase that no probe spends a cycle in.

@@ -33,15 +33,11 @@ func TestSweepLines(t *testing.T) {
 	require.Need(t, err == nil && len(l.Series) == 2 && l.Series[1].Name == "busy" && l.Series[1].Points[1] == (XY{X: 2, Y: 2}), "lines are %+v, %v", l, err)
 	l, err = linesOf(chart("cpus", true, true, load), resultstest.SweepSet(t))
 	require.That(t, err == nil && len(l.Series) == 1 && slices.Contains(l.Caption, "not drawn, as it is zero: idle"), "on a logarithmic axis lines are %+v, %v", l, err)
-	if _, err = linesOf(chart("load", false, false, load), resultstest.SweepSet(t)); err == nil || !strings.Contains(err.Error(), "is no number") {
-		t.Errorf("lines over a word: %v", err)
-	}
+	require.Error(t, require.Err(linesOf(chart("load", false, false, load), resultstest.SweepSet(t))), "is no number", "lines over a word")
 	if _, err = linesOf(chart("hz", false, false, load), resultstest.SweepSet(t)); !errors.Is(err, ErrNotSwept) {
 		t.Errorf("lines over what is not swept: %v", err)
 	}
-	if _, err = linesOf(chart("cpus", false, false), resultstest.SweepSet(t)); err == nil {
-		t.Error("lines of no metric are drawn")
-	}
+	require.That(t, require.Err(linesOf(chart("cpus", false, false), resultstest.SweepSet(t))) != nil, "lines of no metric are drawn")
 }
 
 func TestSweepLinesTellWhatIsHidden(t *testing.T) {

@@ -117,8 +117,7 @@ func TestPages(t *testing.T) {
 			fmt.Fprintf(&b, "%s: %.4g\n", s.Name, s.Points)
 		}
 		b.WriteString("\n")
-		_, err := figures.Render(l, "x")
-		require.NoError(t, err)
+		require.NoError(t, require.Err(figures.Render(l, "x")))
 	}
 	values := require.Must(CSV(merits))(t)
 	resultstest.Golden(t, *update, "pages.txt", append(b.Bytes(), values...))

@@ -196,9 +196,7 @@ func TestBadTimelines(t *testing.T) {
 		c.make(tl, tl.Track("t"))
 		require.Error(t, require.Err(tl.Encode()), c.want, "%s", c.name)
 	}
-	if _, err := (&Timeline{}).Encode(); err == nil {
-		t.Error("a timeline without a unit of time is encoded")
-	}
+	require.That(t, require.Err((&Timeline{}).Encode()) != nil, "a timeline without a unit of time is encoded")
 }
 
 // TestArrowsEnd leaves out arrows that nobody is at the end of.
