@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"kprobesim/internal/require"
 )
 
 // Emulator returns the path of an emulator of user mode, or skips the test.
@@ -23,9 +25,7 @@ func Emulator(tb testing.TB, name string) string {
 func Emulate(tb testing.TB, emulator string, program []byte, options ...string) ([]byte, error) {
 	tb.Helper()
 	file := filepath.Join(tb.TempDir(), "program")
-	if err := os.WriteFile(file, program, 0o700); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, os.WriteFile(file, program, 0o700))
 	ctx, cancel := context.WithTimeout(tb.Context(), limit)
 	defer cancel()
 	return exec.CommandContext(ctx, emulator, append(slices.Clone(options), file)...).Output()
@@ -47,22 +47,15 @@ func EmulateMachine(tb testing.TB, emulator string, options []string, ram []byte
 	tb.Helper()
 	dir := tb.TempDir()
 	image := filepath.Join(dir, "ram")
-	if err := os.WriteFile(image, ram, 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, os.WriteFile(image, ram, 0o600))
 	ctx, cancel := context.WithTimeout(tb.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, emulator, append(slices.Clone(options), "-m", "64", "-display", "none", "-serial", "none",
 		"-monitor", "stdio", "-device", "loader,file="+image+",addr=0,force-raw=on",
 		"-device", fmt.Sprintf("loader,addr=%#x,cpu-num=0", entry))...)
 	cmd.Dir = dir
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
+	in := require.Must(cmd.StdinPipe())(tb)
+	require.NoError(tb, cmd.Start())
 	var all [][]byte
 	for range patience {
 		time.Sleep(100 * time.Millisecond)

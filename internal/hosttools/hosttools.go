@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"kprobesim/internal/require"
 )
 
 // limit bounds how long one call of a tool may take. The longest takes about twenty seconds.
@@ -55,18 +57,12 @@ func Program(tb testing.TB, compiler, debian string, options ...string) string {
 func Fresh(t *testing.T, compiler, debian string, update bool, options ...string) {
 	t.Helper()
 	cc := Need(t, compiler, debian, "building testdata/many.S")
-	source, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := require.Must(filepath.Abs("testdata"))(t)
 	dir := t.TempDir()
 	Run(t, dir, cc, append(slices.Clone(options), "-c", "-o", "many.o", source+"/many.S")...)
 	Run(t, dir, cc, append(slices.Clone(options), "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-z,noexecstack",
 		"-Wl,--no-warn-rwx-segments", "-Wl,-T,"+source+"/many.lds", "-o", "many.elf", "many.o")...)
-	got, err := os.ReadFile(filepath.Join(dir, "many.elf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := require.Must(os.ReadFile(filepath.Join(dir, "many.elf")))(t)
 	const committed = "testdata/many.elf"
 	if want, err := os.ReadFile(committed); err == nil && slices.Equal(got, want) {
 		return
@@ -74,9 +70,7 @@ func Fresh(t *testing.T, compiler, debian string, update bool, options ...string
 	if !update {
 		t.Fatalf("%s is not what %s builds from many.S: build it with -update-many", committed, compiler)
 	}
-	if err := os.WriteFile(committed, got, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(committed, got, 0o644))
 }
 
 // Compiler returns a cross compiler, or the host's own where the host is of that architecture and has no other. It leaves
