@@ -29,17 +29,7 @@ func PointOf(t *testing.T, name, point string, sets ...string) *schema.Point {
 // Golden compares got with testdata/name.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	if got != string(want) {
-		require.NoError(t, os.WriteFile(file+".got", []byte(got), 0o644))
-		t.Errorf("%s differs: see %s.got, or run with -update; got\n%s", file, file, got)
-	}
+	require.Golden(t, *update, name, []byte(got))
 }
 
 // Write puts a file into a fresh folder and returns its path.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -44,4 +45,19 @@ func Lines(t testing.TB, file, got string, update bool) {
 			t.Errorf("%s:%d: %q, was %q; where each change is wanted, run with -update", file, i+1, b, a)
 		}
 	}
+}
+
+// Golden compares with testdata/name; on a difference the new bytes are left beside it as name.got.
+func Golden(t testing.TB, update bool, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if update {
+		NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want := Must(os.ReadFile(path))(t)
+	if bytes.Equal(want, got) {
+		return
+	}
+	NoError(t, os.WriteFile(path+".got", got, 0o644))
+	t.Errorf("%s differs from %s.got; look at both, then run go test -update", path, path)
 }

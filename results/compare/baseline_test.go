@@ -53,7 +53,7 @@ func TestExact(t *testing.T) {
 	for _, c := range d.Moved {
 		texts = append(texts, c.Old.Probe+" "+c.Old.Metric+": "+c.Text())
 	}
-	resultstest.Golden(t, *update, "diff.txt", []byte(strings.Join(texts, "\n")+"\n"))
+	require.Golden(t, *update, "diff.txt", []byte(strings.Join(texts, "\n")+"\n"))
 }
 
 func TestBaselineFile(t *testing.T) {

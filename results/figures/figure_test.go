@@ -16,7 +16,6 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"kprobesim/internal/require"
-	"kprobesim/results/resultstest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -46,7 +45,7 @@ func TestRender(t *testing.T) {
 		}
 		checkPNG(t, name, a[name+".png"])
 		checkPDF(t, name, a[name+".pdf"])
-		resultstest.Golden(t, *update, name+".svg", a[name+".svg"])
+		require.Golden(t, *update, name+".svg", a[name+".svg"])
 	}
 }
 

@@ -168,7 +168,7 @@ func TestPages(t *testing.T) {
 		got := *p.frame()
 		require.That(t, fmt.Sprint(got) == fmt.Sprint(frame), "%s: drawing changes the frame to %v", p.name, got)
 	}
-	resultstest.Golden(t, *update, "pages.txt", out.Bytes())
+	require.Golden(t, *update, "pages.txt", out.Bytes())
 }
 
 // TestStyles holds the colours, dashes and marks of kinds of probes, phases and series.
@@ -191,5 +191,5 @@ func TestStyles(t *testing.T) {
 			hex(f.color), hex(f.hatched().color), hex(f.hatched().hatch), hex(rampFill(i, 8).color))
 		fmt.Fprintf(&out, "\ttext on it %s\n", hex(inkOn(rampFill(i, 8).color)))
 	}
-	resultstest.Golden(t, *update, "styles.txt", out.Bytes())
+	require.Golden(t, *update, "styles.txt", out.Bytes())
 }

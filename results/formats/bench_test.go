@@ -19,7 +19,7 @@ func TestBenchText(t *testing.T) {
 	p.Machine = "other"
 	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Measured}))
 	data := BenchText(set, OverheadBench())
-	resultstest.Golden(t, *update, "bench.txt", data)
+	require.Golden(t, *update, "bench.txt", data)
 	grammar := regexp.MustCompile(`^(|[a-z]+: \S.*|Unit \S+( \S+=\S+)+|` +
 		`Benchmark[A-Z]\S* [1-9][0-9]*( [0-9.]+ \S+)+)$`)
 	for _, text := range strings.Split(string(data), "\n") {

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestCSV(t *testing.T) {
 	data := CSV(resultstest.Sample(t))
-	resultstest.Golden(t, *update, "results.csv", data)
+	require.Golden(t, *update, "results.csv", data)
 	set := require.Must(ReadCSV("results.csv", strings.NewReader(string(data))))(t)
 	if again := CSV(set); !bytes.Equal(again, data) {
 		t.Errorf("read back, it is\n%s", again)

@@ -20,7 +20,7 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, set.Add(results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "0.30"), Role: results.Measured, Source: "A & B"}))
 	about := About{"overhead", "A title", "overhead"}
 	b := require.Must(JSON(set, about))(t)
-	resultstest.Golden(t, *update, "results.json", b)
+	require.Golden(t, *update, "results.json", b)
 	read, back, err := ReadJSON("results.json", b)
 	require.NoError(t, err)
 	require.That(t, read == about && slices.Equal(slices.Collect(back.All()), slices.Collect(set.All())) && reflect.DeepEqual(back.Overrides, set.Overrides), "read %+v, %+v", read, back)

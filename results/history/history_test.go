@@ -120,7 +120,7 @@ func TestPages(t *testing.T) {
 		require.NoError(t, require.Err(figures.Render(l, "x")))
 	}
 	values := require.Must(CSV(merits))(t)
-	resultstest.Golden(t, *update, "pages.txt", append(b.Bytes(), values...))
+	require.Golden(t, *update, "pages.txt", append(b.Bytes(), values...))
 	if rows, err := csv.NewReader(bytes.NewReader(values)).ReadAll(); err != nil || rows[1][0] != "runs, old" {
 		t.Errorf("history.csv is not read as it was written: %v", err)
 	}

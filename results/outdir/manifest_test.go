@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"kprobesim/internal/require"
-	"kprobesim/results/resultstest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -33,7 +32,7 @@ func sampleManifest() *Manifest {
 
 func TestManifest(t *testing.T) {
 	data := require.Must(sampleManifest().JSON())(t)
-	resultstest.Golden(t, *update, "manifest.json", data)
+	require.Golden(t, *update, "manifest.json", data)
 	back := require.Must(ReadManifest("manifest.json", data))(t)
 	require.That(t, reflect.DeepEqual(back, sampleManifest()), "read back %+v", back)
 }

@@ -1,10 +1,7 @@
 package resultstest
 
 import (
-	"bytes"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,22 +76,6 @@ func Value(t testing.TB, s string) results.Value {
 	v, err := results.ParseValue(s)
 	require.NoError(t, err)
 	return v
-}
-
-// golden compares with testdata/name; on a difference the new bytes are left beside it as name.got.
-func Golden(t *testing.T, update bool, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if update {
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	if bytes.Equal(want, got) {
-		return
-	}
-	require.NoError(t, os.WriteFile(path+".got", got, 0o644))
-	t.Errorf("%s differs from %s.got; look at both, then run go test -update", path, path)
 }
 
 // replicated is a set of one probe and three replicates.

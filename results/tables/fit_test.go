@@ -47,5 +47,5 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
-	resultstest.Golden(t, *update, "tables.txt", out.Bytes())
+	require.Golden(t, *update, "tables.txt", out.Bytes())
 }
