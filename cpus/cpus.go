@@ -40,6 +40,8 @@ type Cost struct {
 	DeferredOps int
 	// Flags is how much longer the latency is from the flags than from other operands, for a core with BackEnd.
 	Flags clock.Ticks
+	// LateFlags is how much longer the latency is where an operation of BackEnd.LateFlags has set the flags.
+	LateFlags clock.Ticks
 }
 
 // TLB2 describes a TLB behind those for instructions and data. Its zero value is none.

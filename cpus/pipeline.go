@@ -63,6 +63,8 @@ type BackEnd struct {
 	SplitTwice bool
 	// ForwardsInside says that a store hands over any of its bytes, and not those from its first one on alone.
 	ForwardsInside bool
+	// LateFlags lists operations, by their names in ISA.Fusible, whose flags some classes take longer with (Cost.LateFlags).
+	LateFlags []string
 }
 
 // OpCache describes a cache of decoded operations. Its zero value is none: all instructions are decoded.

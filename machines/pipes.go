@@ -48,6 +48,7 @@ func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
 	b.Defers = doc.Opt(r, "defers", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	b.SplitTwice = doc.Opt(r, "split_twice", false, doc.Flag)
 	b.ForwardsInside = doc.Opt(r, "forwards_inside", false, doc.Flag)
+	b.LateFlags = doc.Opt(r, "late_flags", nil, doc.ListOf(doc.OneOf(mr.isa.Fusible...)))
 	mr.section(r, maybe("retire", &b.Retire, 1, 16), maybe("load_column", &b.LoadColumn, 4, 64), maybe("scheduler", &b.Scheduler, 1, 1024))
 }
 

@@ -5,8 +5,7 @@ package engine
 // address is added up with its constant in any case.
 func (c *Core) deferral(op *Op, u *pipePrice, ready ticks) (late ticks) {
 	p := c.pipes
-	sources := uint64(1)<<(op.S1&regMask) | 1<<(op.S2&regMask) | 1<<(op.S3&regMask)
-	if p.constants&sources != 0 {
+	if p.constants&op.sources() != 0 {
 		late = u.deferred
 		for range u.adds {
 			p.take(u.to[0], ready, p.atStart)
@@ -15,12 +14,12 @@ func (c *Core) deferral(op *Op, u *pipePrice, ready ticks) (late ticks) {
 	holds := u.defers || u.copies && op.Flags&(Loads|Clears) == 0 && p.constants>>(op.S1&regMask)&1 != 0
 	c.settleConstants(op)
 	if holds && op.O1 != c.sink {
-		p.constants |= 1 << (op.O1 & regMask)
+		p.constants |= 1 << (op.O1 & regMask) &^ p.flags
 	}
 	return late
 }
 
 // settleConstants notes that the results of an instruction hold no constant.
 func (c *Core) settleConstants(op *Op) {
-	c.pipes.constants &^= 1<<(op.O1&regMask) | 1<<(op.O2&regMask) | op.Also
+	c.pipes.constants &^= op.results()
 }

@@ -106,9 +106,9 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	c.AddrMask = s.AddrMask
 	c.ITLB, c.DTLB = mmu.NewTLB(cfg.ITLB, s.Pages), mmu.NewTLB(cfg.DTLB, s.Pages)
 	c.backTLBs(cfg, s.Pages)
+	c.stack, c.sink, c.flags = s.Stack, s.Sink, s.Flags
 	c.initTiming(s.ISA, cfg, s.InOrder)
 	c.predictor.init(cfg.Predictor, s.Align)
-	c.stack, c.sink, c.flags = s.Stack, s.Sink, s.Flags
 	if bus.Predictor != 0 {
 		c.recall(bus.Predictor.Sequence(n))
 	}

@@ -105,6 +105,7 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 	cfg.BackEnd.StorePairs = rng.IntN(2) == 0
 	cfg.BackEnd.LoadColumn = []int{0, 4, 8}[rng.IntN(3)]
 	cfg.BackEnd.Defers = [][]string{nil, {"add"}, {"count"}}[rng.IntN(3)]
+	cfg.BackEnd.LateFlags = [][]string{nil, {"add"}}[rng.IntN(2)]
 	cfg.BackEnd.SplitTwice = rng.IntN(2) == 0
 	cfg.BackEnd.Renames = [][]string{nil, {"load"}}[rng.IntN(2)]
 	cfg.Pipes = map[string][]string{}
@@ -116,6 +117,7 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 	for _, name := range toyISA().Classes {
 		k := cfg.Classes[name]
 		k.Port, k.Unit, k.Ops = "", "", 1+rng.IntN(4)
+		k.LateFlags = clock.Ticks(rng.IntN(2) * rng.IntN(200))
 		k.Deferred = clock.Ticks(rng.IntN(2) * rng.IntN(200))
 		for i := range rng.IntN(4) {
 			k.To[i] = []string{"alu", "load", "store", "branch"}[rng.IntN(4)]

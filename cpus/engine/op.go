@@ -17,6 +17,13 @@ type Op struct {
 	Also uint64
 }
 
+// sources and results are the registers that an instruction waits for and those that it sets, a bit each.
+func (o *Op) sources() uint64 {
+	return 1<<(o.S1&regMask) | 1<<(o.S2&regMask) | 1<<(o.S3&regMask)
+}
+
+func (o *Op) results() uint64 { return 1<<(o.O1&regMask) | 1<<(o.O2&regMask) | o.Also }
+
 // Flags of an Op.
 const (
 	Loads       = 1 << iota // reads memory

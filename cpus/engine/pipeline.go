@@ -25,7 +25,8 @@ type pipeline struct {
 	paired   bool  // the last store is the second one of its cycle
 	// constants has a bit for each register with a constant that is still to be added.
 	constants uint64
-	branches  uint64 // last byte of the last taken branch, and in the lowest bits how many of its line were taken up to it
+	lateness
+	branches uint64 // last byte of the last taken branch, and in the lowest bits how many of its line were taken up to it
 	schedule
 }
 
@@ -39,6 +40,8 @@ type pipelineShape struct {
 	predecode, windowUops    int
 	lineMask                 uint64 // bytes of a window of the operation cache less one
 	foldsStack, defers       bool
+	flags                    uint64 // registers that hold flags
+	lateFlags                uint16 // operations, by their number in ISA.Fusible
 	fast                     uint64 // taken branches of a line without a bubble; 0 for none
 	prices                   [256]pipePrice
 }
@@ -54,6 +57,7 @@ type pipePrice struct {
 	deferred ticks // its latency is longer if an operand holds one
 	adds     int   // and it is so many operations more of its first set
 	flags    ticks // its latency from flags is longer
+	late     ticks // it is longer where they come late
 
 	unlaminates bool // it is an operation more if its address has an index
 	renames     bool // its load has a store's data without latency if its address has none
@@ -96,10 +100,12 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 		price.unlaminates = slices.Contains(cfg.FrontEnd.Unlaminates, n)
 		price.renames = slices.Contains(b.Renames, n)
 		price.defers, price.deferred = slices.Contains(b.Defers, n), k.Deferred
-		price.flags, price.adds = k.Flags, k.DeferredOps
+		price.flags, price.adds, price.late = k.Flags, k.DeferredOps, k.LateFlags
 		price.copies = price.n == 0 && k.Latency == 0
 	}
 	p.defers = len(b.Defers) > 0
+	p.initLateFlags(isa, b)
+	p.flags = t.flags
 	p.decoders, p.rate = cfg.FrontEnd.Decoders, cfg.OpCache.Rate
 	p.predecode, p.windowUops = cfg.FrontEnd.Predecode, cfg.OpCache.WindowUops
 	if p.rate != 0 {
@@ -207,6 +213,9 @@ func (c *Core) rename(d ticks, n, wait int) ticks {
 			p.notBefore(p.at + 1)
 		}
 		p.filled++
+	}
+	if p.lateFlags != 0 && n != 0 {
+		p.count(n, p.width)
 	}
 	p.upTo(cycleOf(p.at))
 	return p.at
@@ -362,6 +371,7 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 		}
 		if i > 0 && ops[i-1].Flags&fusedFirst != 0 {
 			*c.pairFlags(&ops[i-1]) = done
+			p.noteLate(&ops[i-1])
 		}
 	}
 	c.dispatch = d
@@ -419,6 +429,10 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 		c.port[k.unit&portMask] = start + k.busy
 	}
 	latency := k.latency
+	if p.lateFlags != 0 {
+		latency += p.late(op, u)
+		p.noteLate(op)
+	}
 	if p.defers {
 		latency += c.deferral(op, u, ready)
 	}
@@ -505,7 +519,7 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 	}
 	marked := min(p.marked, p.predecode)
 	head := len(w)
-	w = append(w, uint64(filled)|paired<<7|uint64(retired)<<8|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants)
+	w = append(w, uint64(filled)|uint64(p.inGroup)<<4|paired<<7|uint64(retired)<<8|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants|p.fresh)
 	left := p.total
 	for i := int64(0); left > 0; i++ {
 		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
@@ -520,9 +534,9 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 // melt is the way back. It returns what is behind the pipeline's state.
 func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 	p.at = d - d%clock.PerCycle
-	p.filled, p.retired, p.group = int(w[0]&127), int(w[0]>>8&0xffff), int(w[0]>>24&0xffff)
+	p.filled, p.inGroup, p.retired, p.group = int(w[0]&15), int(w[0]>>4&7), int(w[0]>>8&0xffff), int(w[0]>>24&0xffff)
 	p.paired, p.marked = w[0]>>7&1 != 0, int(w[0]>>40&0xff)
-	p.supplied, p.branches, p.constants = d+ticks(w[1]), w[2], w[4]
+	p.supplied, p.branches, p.constants, p.fresh = d+ticks(w[1]), w[2], w[4]&^p.flags, w[4]&p.flags
 	n := int(w[0] >> 48)
 	p.upTo(p.from + horizon)
 	p.from = cycleOf(d)

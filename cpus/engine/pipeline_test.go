@@ -183,6 +183,26 @@ func TestFlagsOfTwoOperations(t *testing.T) {
 	})
 }
 
+// TestLateFlags times chains through a register with flags, which come late to what is renamed in one group with their operation.
+func TestLateFlags(t *testing.T) {
+	late := func(names ...string) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			k := c.Classes["add"]
+			k.LateFlags, c.BackEnd.LateFlags = clock.PerCycle, names
+			c.Classes["add"] = k
+		}
+	}
+	flags, other, nop := [4]byte{toyAdd, 9, 9, 4}, [4]byte{toyAdd, 7, 7, 4}, [4]byte{toyNop}
+	timePipes(t, []pipesCase{
+		{name: "flags of no operation are late", body: [][4]byte{flags}, change: late(), cycles: 80},
+		{name: "three of four are of one group", body: [][4]byte{flags}, change: late("add"), cycles: 140},
+		{name: "two of four are", body: [][4]byte{flags, nop}, change: late("add"), cycles: 120},
+		{name: "one of four is", body: [][4]byte{flags, nop, nop}, change: late("add"), cycles: 100},
+		{name: "none is", body: [][4]byte{flags, nop, nop, nop}, change: late("add"), cycles: 80},
+		{name: "a register without flags", body: [][4]byte{other}, change: late("add"), cycles: 80},
+	})
+}
+
 // TestPipesOfLoads times loads that meet in columns of a line, and loads of two lines, on three pipes.
 func TestPipesOfLoads(t *testing.T) {
 	at := func(offset uint8) [4]byte { return [4]byte{toyLoad, 3, 20, offset} }

@@ -404,7 +404,7 @@ var (
 	impliedSources = []implicit{
 		{ioReadFlag | ioReadCarry, rFlags}, {ioReadA, rax}, {ioReadC, rcx}, {ioReadD, rdx}, {ioReadFlag, rPartial},
 	}
-	impliedResults = []implicit{{ioSetFlag, rFlags}, {ioSetPart, rPartial}, {ioSetA, rax}, {ioSetD, rdx}}
+	impliedResults = []implicit{{ioSetA, rax}, {ioSetD, rdx}, {ioSetFlag, rFlags}, {ioSetPart, rPartial}}
 )
 
 // narrow reports a write of less than 32 bits, which merges with the old register and so waits for

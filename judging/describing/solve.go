@@ -39,8 +39,9 @@ const (
 	least     = 0.02
 )
 
-// deferred is a number of cores alone that leave constants to those who read them. The flags of small are then computed by themselves.
-const deferred, small = "deferred", "cost.alu_imm_small"
+// deferred is a number of cores alone that leave constants to those who read them. The flags of small are then computed by
+// themselves. lateFlags is one of those alone that name the operations whose flags are late.
+const deferred, small, lateFlags = "deferred", "cost.alu_imm_small", "late_flags"
 
 // instructions runs the loops of the list.
 func (d *Describer) instructions() error {
@@ -57,6 +58,9 @@ func (d *Describer) instructions() error {
 
 // knows reports whether the description may have the number of a loop.
 func (d *Describer) knows(l loop) bool {
+	if l.What == lateFlags {
+		return d.node("back_end", lateFlags) != nil
+	}
 	return l.What != deferred && l.Key != small || d.node("back_end", "defers") != nil
 }
 
