@@ -7,7 +7,6 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
-	"kprobesim/experiments/planning"
 	"kprobesim/internal/require"
 	"kprobesim/workloads"
 )
@@ -57,9 +56,7 @@ func badGuests(t *testing.T, experiment, image string) {
 		{"halts for ever", "bench_target", []byte{0xfa, 0xf4}, []string{"bench_target"}},
 	} {
 		file := patched(t, image, c.symbol, c.code)
-		p := require.Must(planning.NewLoader().Plan(experiment, []string{"kernel.image=" + file, "budget=2 ms"}))(t)
-		k := require.Must(p.Point("k"))(t)
-		_, err := kinds.Measure(k)
+		err := require.Err(kinds.Measure(exptest.PointOf(t, experiment, "k", "kernel.image="+file, "budget=2 ms")))
 		for _, want := range c.want {
 			require.Error(t, err, want, "%s", c.name)
 		}

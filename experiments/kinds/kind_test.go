@@ -128,8 +128,7 @@ func TestKindsRefuse(t *testing.T) {
 func TestOverheadAmongOtherCPUs(t *testing.T) {
 	var cycles [2]results.Value
 	for i, cpus := range []string{"1", "3"} {
-		p := require.Must(planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50", "kernel.cpus=" + cpus}))(t)
-		pt := require.Must(p.Point("b"))(t)
+		pt := exptest.PointOf(t, exptest.E5410, "b", "workload.hits=50", "kernel.cpus="+cpus)
 		m := require.Must(kinds.Measure(pt))(t)
 		records, err := reports.Records(pt, m)
 		if err != nil || records[0].Metric != results.MetricCycles {

@@ -115,10 +115,7 @@ func TestBadExperiments(t *testing.T) {
 		text := strings.ReplaceAll(exptest.ToyExperiment, c.old, c.new)
 		require.Need(t, text != exptest.ToyExperiment, "%s changes nothing", c.name)
 		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml", text), nil)
-		if err == nil {
-			t.Errorf("%s: no error", c.name)
-			continue
-		}
+		require.Need(t, err != nil, "%s: no error", c.name)
 		got.WriteString("## " + c.name + "\n" + strings.ReplaceAll(err.Error(), dir+"/", "") + "\n")
 	}
 	var images []string
@@ -164,10 +161,7 @@ func TestBadMachines(t *testing.T) {
 		require.Need(t, text != exptest.ToyMachine, "%s changes nothing", c.name)
 		exptest.Write(t, dir, "machine.toml", text)
 		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment), nil)
-		if err == nil {
-			t.Errorf("%s: no error", c.name)
-			continue
-		}
+		require.Need(t, err != nil, "%s: no error", c.name)
 		got.WriteString("## " + c.name + "\n" + strings.ReplaceAll(err.Error(), dir+"/", "") + "\n")
 	}
 	exptest.Golden(t, "bad_machines.txt", got.String())

@@ -17,8 +17,7 @@ func TestOffsetInsideInstruction(t *testing.T) {
 }
 
 func TestProbesOfOnePoint(t *testing.T) {
-	p := require.Must(planning.NewLoader().Plan(exptest.Sharing, []string{"points.kr.with.0.maxactive=3"}))(t)
-	kr := require.Must(p.Point("kr"))(t)
+	kr := exptest.PointOf(t, exptest.Sharing, "kr", "points.kr.with.0.maxactive=3")
 	want := []schema.Registration{
 		{Kind: kprobes.Kprobe, Handler: "handler_empty"},
 		{Kind: kprobes.Kretprobe, Handler: "ret_empty", MaxActive: 3},
