@@ -172,25 +172,27 @@ func replicateFlag(c *cobra.Command, sets *[]string) func() []string {
 	}
 }
 
-// pointFlags adds the options that choose one point of an experiment to a command, and returns what plans it. The
-// verb says what the command does with the point.
-func (a *app) pointFlags(c *cobra.Command, verb string) func(file string) (*schema.Point, error) {
+// onPoint has a command run with one point of an experiment, which its options choose. The verb says what the command does
+// with the point.
+func (a *app) onPoint(c *cobra.Command, verb string, run func(pt *schema.Point) error) {
+	c.Args = exactlyOne("experiment file")
 	settings := replicateFlag(c, setFlag(c))
 	limit := limitFlag(c, pointLimit)
 	name := c.Flags().StringP("point", "p", "", "point to "+verb+", by its name in the table (required)")
-	return func(file string) (*schema.Point, error) {
-		p, err := a.loader.Plan(file, settings())
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		p, err := a.loader.Plan(args[0], settings())
 		if err == nil {
 			err = lacking(p)
 		}
 		if err != nil {
-			return nil, fail(exitUsage, err)
+			return fail(exitUsage, err)
 		}
 		pt, err := p.Point(*name)
-		if err == nil {
-			pt.Halt = a.halt(limit)
+		if err != nil {
+			return fail(exitUsage, err)
 		}
-		return pt, fail(exitUsage, err)
+		pt.Halt = a.halt(limit)
+		return run(pt)
 	}
 }
 

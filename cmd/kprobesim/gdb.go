@@ -26,16 +26,9 @@ func (a *app) gdbCmd() *cobra.Command {
 instruction. CPUs are threads. Breakpoints are not written into guest memory, and all times are those of a run without
 gdb. reverse-stepi, reverse-continue and the like go backwards, and "monitor help" lists commands for times, caches,
 phases and probes. When gdb detaches the run goes on to its end.`,
-		Args: exactlyOne("experiment file"),
 	}
-	planned := a.pointFlags(c, "debug")
-	_ = c.Flags().MarkHidden(pointLimit) // somebody who looks at a machine may take his time
 	listen := c.Flags().String("listen", anyPort, "address of this host on which gdb is waited for")
-	c.RunE = func(_ *cobra.Command, args []string) error {
-		pt, err := planned(args[0])
-		if err != nil {
-			return err
-		}
+	a.onPoint(c, "debug", func(pt *schema.Point) error {
 		if pt.Linux != nil {
 			return fail(exitUsage, fmt.Errorf("kind %s boots a packaged kernel: look at it by `kprobesim boot --gdb %s`", pt.Kind, anyPort))
 		}
@@ -44,7 +37,8 @@ phases and probes. When gdb detaches the run goes on to its end.`,
 			return fail(exitUsage, err)
 		}
 		return a.debug(*listen, symbols, false, pointRun(pt))
-	}
+	})
+	_ = c.Flags().MarkHidden(pointLimit) // somebody who looks at a machine may take his time
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 )
 
@@ -19,15 +20,9 @@ func (a *app) inspectCmd() *cobra.Command {
 		Long: `Boot the machine of one point and print the files of Kprobes at a moment: before the point's probes are
 registered, when they are registered, when the optimizer has settled, or when the measured calls are over. A time,
 such as 5ms, is counted from the registration.`,
-		Args: exactlyOne("experiment file"),
 	}
-	planned := a.pointFlags(c, "boot")
 	moment := c.Flags().String("at", kinds.Settled, "the moment: "+strings.Join(kinds.Moments(), ", ")+", or a time")
-	c.RunE = func(_ *cobra.Command, args []string) error {
-		pt, err := planned(args[0])
-		if err != nil {
-			return err
-		}
+	a.onPoint(c, "boot", func(pt *schema.Point) error {
 		micros, err := timeOf(*moment)
 		if err != nil {
 			return fail(exitUsage, err)
@@ -38,7 +33,7 @@ such as 5ms, is counted from the registration.`,
 		}
 		_, err = a.out.Write(b.Bytes())
 		return fail(exitFailed, err)
-	}
+	})
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kprobesim/experiments/schema"
 	"kprobesim/experiments/timelines"
 	"kprobesim/results/outdir"
 )
@@ -18,15 +19,9 @@ func (a *app) timelineCmd() *cobra.Command {
 interrupts, probe hits, stopper tasks and idleness; instants for interprocessor interrupts, quiescent
 states and each step of changing text, with arrows to every CPU's synchronization. Open the file in
 ui.perfetto.dev, or look at it with protoc --decode_raw.`,
-		Args: exactlyOne("experiment file"),
 	}
-	planned := a.pointFlags(c, "run")
 	out := c.Flags().StringP("out", "o", "out.perfetto-trace", "file to write")
-	c.RunE = func(_ *cobra.Command, args []string) error {
-		pt, err := planned(args[0])
-		if err != nil {
-			return err
-		}
+	a.onPoint(c, "run", func(pt *schema.Point) error {
 		var b bytes.Buffer
 		if err := timelines.Write(pt, &b); err != nil {
 			return fail(exitFailed, fmt.Errorf("timeline of point %s: %w", pt.Name, err))
@@ -36,6 +31,6 @@ ui.perfetto.dev, or look at it with protoc --decode_raw.`,
 		}
 		fmt.Fprintf(a.out, "timeline of point %s is in %s (%d bytes)\n", pt.Name, *out, b.Len())
 		return nil
-	}
+	})
 	return c
 }

@@ -17,16 +17,10 @@ func (a *app) traceCmd() *cobra.Command {
 		Short: "Print one probe hit instruction by instruction",
 		Long: `Print one call of the probed function instruction by instruction: cycle, address, symbol and offset,
 source line, disassembly, cost and why. By default it is the last hit of the warm-up.`,
-		Args: exactlyOne("experiment file"),
 	}
-	planned := a.pointFlags(c, "trace")
 	hit := c.Flags().Int64("hit", 0, "trace hit number N, counted from 1, the cold one")
 	cold := c.Flags().Bool("cold", false, "trace the first, cold hit (as --hit 1)")
-	c.RunE = func(_ *cobra.Command, args []string) error {
-		pt, err := planned(args[0])
-		if err != nil {
-			return err
-		}
+	a.onPoint(c, "trace", func(pt *schema.Point) error {
 		if c.Flags().Changed("hit") && *hit == 0 {
 			return fail(exitUsage, errors.New("--hit 0: hits are counted from 1"))
 		}
@@ -39,7 +33,7 @@ source line, disassembly, cost and why. By default it is the last hit of the war
 			err = w.Flush()
 		}
 		return fail(exitFailed, err)
-	}
+	})
 	return c
 }
 
