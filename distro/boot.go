@@ -89,6 +89,22 @@ func Instruction(k *kernel.Kernel, code []byte, addr uint64) (text string, n int
 	return ISA(k).Disasm(code, addr, k.Image.SymbolOff)
 }
 
+// Begins reports an error where no instruction starts so many bytes behind the start of code: a kernel would put a probe there
+// all the same, and what runs there would be another instruction.
+func Begins(k *kernel.Kernel, code []byte, offset uint64) error {
+	for at := uint64(0); at < offset; {
+		if at >= uint64(len(code)) {
+			return errors.New("no instructions there")
+		}
+		_, n := Instruction(k, code[at:], at)
+		if at+uint64(n) > offset {
+			return fmt.Errorf("no instruction that starts at +%#x, but at +%#x and +%#x", offset, at, at+uint64(n))
+		}
+		at += uint64(n)
+	}
+	return nil
+}
+
 // load lays the memory out and chooses the entry.
 func (c *Config) load() (*sim.Bare, error) {
 	im := c.Kernel.Image

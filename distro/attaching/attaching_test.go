@@ -94,6 +94,14 @@ func (f *fake) File(name string) (string, []byte, error) {
 	return name, []byte(text), err
 }
 
+// Begins has instructions of a byte each, but for one of two at 2.
+func (f *fake) Begins(code []byte, offset uint64) error {
+	if offset == 3 && len(code) > 3 {
+		return errors.New("no instruction that starts at 3")
+	}
+	return nil
+}
+
 // inInit is where a symbol lies in the file of the program in the machine.
 func inInit(t *testing.T, name string) uint64 {
 	t.Helper()
@@ -143,6 +151,7 @@ func TestRefusals(t *testing.T) {
 		"refused to attach raw-tracepoint to g/t: error 2 (ENOENT)":    {fake{refuse: rawTracepointOpen | 1<<32, errno: 2}, attaching.Attachment{Way: attaching.RawTracepoint, Program: attaching.Empty, Target: "g/t"}},
 		"refused to attach kprobe-multi to f: error 95 (EOPNOTSUPP)":   {fake{refuse: linkCreate | 1<<32, errno: 95}, attaching.Attachment{Way: attaching.KprobeMulti, Program: attaching.Empty, Target: "f"}},
 		"refused to attach uretprobe to user_function: error 5 (EIO)":  {fake{refuse: perfEventOpen, errno: 5}, attaching.Attachment{Way: attaching.Uretprobe, Program: attaching.Empty, Target: "user_function"}},
+		"/init has no instruction that starts at 3":                    {fake{}, attaching.Attachment{Way: attaching.Uprobe, Program: attaching.Empty, Target: "user_function", Offset: 3}},
 		"refused to attach usdt to static_probe: error 999":            {fake{refuse: perfEventOpen, errno: 999}, attaching.Attachment{Way: attaching.USDT, Program: attaching.Empty, Target: "static_probe"}},
 		"refused to attach kretprobe-multi to f: error 524 (ENOTSUPP)": {fake{refuse: linkCreate | 1<<32, errno: 524}, attaching.Attachment{Way: attaching.KretprobeMulti, Program: attaching.Empty, Target: "f"}},
 		"the kernel's BTF: ":                                           {fake{}, attaching.Attachment{Way: attaching.BTFTracepoint, Program: attaching.Empty, Target: "task/task_rename"}},

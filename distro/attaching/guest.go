@@ -17,6 +17,8 @@ type Guest interface {
 	// File is a program or library of the guest by its path, or by a name without a slash where it lies in a usual folder. It returns
 	// the path as well.
 	File(name string) (path string, content []byte, err error)
+	// Begins reports an error where no instruction starts so many bytes behind the start of code.
+	Begins(code []byte, offset uint64) error
 }
 
 // Memory goes with a system call, which reads and writes it. Behind the call it holds what the kernel has left there.

@@ -22,7 +22,8 @@ func User(way string) bool {
 // userFile is a program or a library of the guest.
 type userFile struct {
 	*elf.File
-	path string
+	path    string
+	content []byte
 }
 
 // file reads a file of the guest.
@@ -35,7 +36,7 @@ func (a *attacher) file(name string) (*userFile, error) {
 	if err != nil || f.Machine != elf.EM_X86_64 {
 		return nil, fmt.Errorf("%s: %s is no program or library of x86-64", a.what, path)
 	}
-	return &userFile{f, path}, nil
+	return &userFile{f, path, content}, nil
 }
 
 // place is that of a probe in a program, as kernels want it: a file, and the offset in it. A target without a file is one of the
@@ -52,6 +53,9 @@ func (a *attacher) place() (path string, offset uint64, err error) {
 	at, size, err := b.find(function, elf.STT_FUNC)
 	if err == nil && a.Offset > 0 && a.Offset >= size {
 		err = fmt.Errorf("%d bytes in %s, and no place %#x", size, function, a.Offset)
+	}
+	if err == nil {
+		err = a.Begins(b.content[min(at, uint64(len(b.content))):], a.Offset)
 	}
 	if err != nil {
 		return "", 0, fmt.Errorf("%s: %s has %w", a.what, b.path, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"kprobesim/distro"
 	"kprobesim/distro/attaching"
 	"kprobesim/distro/rootfs"
 )
@@ -80,6 +81,9 @@ func (g guest) File(name string) (string, []byte, error) {
 	root.Put(g.program.file)
 	return root.Program(name)
 }
+
+// Begins implements attaching.Guest.
+func (g guest) Begins(code []byte, offset uint64) error { return distro.Begins(g.kernel, code, offset) }
 
 // attach attaches what an order says; nil for nothing.
 func (l *Lab) attach(s *session, o *Order) (*attaching.Attached, error) {

@@ -127,14 +127,9 @@ func (l *Lab) Place(text string) (Place, error) {
 	if size := uint64(len(file)); start-l.program.text >= size || at-l.program.text >= size {
 		return Place{}, fmt.Errorf("place %s%s: the program has no instructions there", own, text)
 	}
-	for {
-		said, n := distro.Instruction(l.config.Kernel, file[start-l.program.text:], start)
-		switch {
-		case start == at:
-			return Place{at, at - l.program.text, said}, nil
-		case at-start < uint64(n):
-			return Place{}, fmt.Errorf("place %s%s: no instruction starts there, but at %#x and behind %d bytes", own, text, start, n)
-		}
-		start += uint64(n)
+	if err := distro.Begins(l.config.Kernel, file[start-l.program.text:], at-start); err != nil {
+		return Place{}, fmt.Errorf("place %s%s: the function has %w", own, text, err)
 	}
+	said, _ := distro.Instruction(l.config.Kernel, file[at-l.program.text:], at)
+	return Place{at, at - l.program.text, said}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/distro/attaching"
+	"kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/sim"
 )
@@ -16,6 +17,7 @@ import (
 // session is a machine whose program carries orders out.
 type session struct {
 	m       *sim.Machine
+	kernel  *linux.Kernel
 	program *program
 	root    []byte        // an archive of the files around the program; nil for none
 	reached string        // the marker at which the machine stands
@@ -32,7 +34,7 @@ func (l *Lab) start() (*session, error) {
 		return nil, err
 	}
 	m.LookFrom(l.cpu)
-	s := &session{m: m, program: l.program, root: l.root}
+	s := &session{m: m, kernel: l.config.Kernel, program: l.program, root: l.root}
 	s.observe(nil)
 	return s, nil
 }

@@ -163,7 +163,7 @@ func TestPlace(t *testing.T) {
 			}
 		}
 		for place, says := range map[string]string{
-			"user_function+2": "no instruction starts there", "nothing": "no symbol nothing", "user_function+x": "write the offset as a number",
+			"user_function+2": "/init:user_function+2: the function has no instruction that starts at +0x2", "nothing": "no symbol nothing", "user_function+x": "write the offset as a number",
 			"watched_word": "has no instructions there", "user_function+0x10000": "has no instructions there",
 			fmt.Sprintf("low+%#x", p.text): "has no instructions there",
 		} {

@@ -171,7 +171,7 @@ func TestLinuxUserRefuses(t *testing.T) {
 		{"uk", "took 40 breakpoints and 40 debug exceptions more: one that is emulated takes 1 and 0 a hit", "points.uk.mode=emulated"},
 		{"ur", "took 80 breakpoints and 0 debug exceptions more: one that is step takes 2 and 1 a hit", "points.ur.mode=step"},
 		{"u", "the program has no symbol nowhere", "points.u.target=nowhere"},
-		{"uk", "no instruction starts there", "points.uk.offset=2"},
+		{"uk", "no instruction that starts at +0x2", "points.uk.offset=2"},
 		{"u", "was hit 0 times in 70 iterations", "points.u.loop=store"},
 		{"re", "xas_load+0x0 is emulated, not stepped", "points.re.mode=step"},
 		{"re", "copy_page_to_iter+0x0 is stepped, not emulated", "points.re.target=copy_page_to_iter"},
