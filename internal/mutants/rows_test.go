@@ -145,4 +145,12 @@ func TestEnters(t *testing.T) {
 	require.That(t, err == nil && passed && b.Enters(test, 0) && !b.Enters(test, 1), "passed %v, %v; enters %v and %v, want the first", passed, err, b.Enters(test, 0), b.Enters(test, 1))
 	by := require.Must(b.Caught(t.Context(), 0, []string{test}, time.Minute))(t)
 	require.Equal(t, by, test, "it is caught by")
+	const plain = "internal/mutants.TestWithoutNotes"
+	passed, _, err = b.Sound(t.Context(), plain, time.Minute)
+	require.That(t, err == nil && passed && b.Enters(plain, 1), "a test that fails with notes alone: passed %v, %v; it may enter every function", passed, err)
+}
+
+// TestWithoutNotes fails where it is noted which functions a test enters, as one does that counts allocations. TestEnters runs it so.
+func TestWithoutNotes(t *testing.T) {
+	require.Equal(t, os.Getenv(enteredEnvironment), "", "functions are noted in")
 }
