@@ -37,8 +37,8 @@ func (b *Bench) Sound(ctx context.Context, test string, limit time.Duration) (pa
 	return r.passed, r.took, nil
 }
 
-// failedNoting runs a test again that fails where it notes what it enters: one that counts allocations also counts those of the
-// notes. It may enter every function then.
+// failedNoting runs a test again that fails where it notes what it enters, as one does that counts allocations. It may enter every
+// function then.
 func (b *Bench) failedNoting(ctx context.Context, test string, limit time.Duration) (ending, error) {
 	if err := os.RemoveAll(b.entered(test)); err != nil {
 		return fails, err
