@@ -12,6 +12,7 @@ type asked struct {
 	asked  bool // and it has not called it since
 	kicked bool // somebody has sent it an interrupt for that, or it has asked itself
 	struck bool // an interrupt has come since, or it has asked itself: it has a reason to look
+	due    bool // a tick has found it where the end of the tick calls schedule()
 }
 
 // kick notes that an interrupt is sent for the request.
@@ -39,9 +40,14 @@ func (k *Kernel) checkHalt(n int) {
 
 // checkLate tells watchers what a CPU should have been told of before a tick finds it: a task that is more urgent than its own,
 // a request to reschedule, or a grace period that it holds up by having halted. Nothing goes wrong by that but that it comes late.
-func (k *Kernel) checkLate(cpu *cpuState, cur *task) {
-	flag := k.mem.Load(k.info(cur), k.l.threadFlags)&k.l.needResched != 0 || k.postponed()
+// user says whether the tick struck user mode.
+func (k *Kernel) checkLate(cpu *cpuState, cur *task, user bool) {
+	postponed := k.postponed()
+	flag := k.mem.Load(k.info(cur), k.l.threadFlags)&k.l.needResched != 0 || postponed
+	ready := (user || k.opt.Preempt && k.count(cur) == k.l.hardirqMask&-k.l.hardirqMask) && !postponed
 	switch a := cpu.asked; {
+	case a.due && ready:
+		k.late(cpu, cur, "another task was to run behind the tick before")
 	case a.asked && !flag:
 		k.late(cpu, cur, "it was asked to reschedule and has forgotten it")
 	case a.asked && !a.kicked && !slices.Contains(k.kicks, cpu.n):
@@ -51,7 +57,7 @@ func (k *Kernel) checkLate(cpu *cpuState, cur *task) {
 	case cpu.holds && cpu.awake && cur.idle && k.mem.Load(cpu.inIdle, word) != 0:
 		k.late(cpu, cur, "it has halted and has not looked for the grace period that waits for it")
 	}
-	cpu.asked.struck = cpu.asked.asked
+	cpu.asked.struck, cpu.asked.due = cpu.asked.asked, cpu.asked.asked && ready
 }
 
 func (k *Kernel) late(cpu *cpuState, cur *task, why string) {

@@ -42,6 +42,26 @@ func TestLateIsNoticed(t *testing.T) {
 	}
 }
 
+// TestPreemptionIsDue has a tick find a task that the tick before should have ended in the place of.
+func TestPreemptionIsDue(t *testing.T) {
+	for _, name := range []string{plain, preempt} {
+		b := run(t, name, Options{CPUs: 2, Tick: true}, func(b *board) {
+			task, err := b.k.GoOn(b, 1, "loop", func(c Caller) error {
+				b.call(c, "loop_busy", 200000)
+				return nil
+			})
+			b.do(err)
+			b.do(b.k.Sleep(b, 1))
+			b.k.Show(func() {})
+			b.k.needResched(b.k.cpus[1].curr)
+			b.k.cpus[1].asked = asked{asked: true, kicked: true, due: true}
+			b.join([]uint64{task})
+		})
+		late, want := b.of(EventLate), "1 a tick finds the task loop, although another task was to run behind the tick before"
+		require.That(t, (name == preempt) == slices.Contains(late, want), "%s: told %q", name, late)
+	}
+}
+
 // TestInterruptsAreBounded wants a task that is preempted in an interrupt of an interrupt to be named. On its way back to user mode a
 // task is in none any more, though the first has not returned.
 func TestInterruptsAreBounded(t *testing.T) {

@@ -211,7 +211,7 @@ func (k *Kernel) Tick(c Caller, user bool) {
 	}
 	cur := k.lookUp(k.Current(c))
 	if k.shown != nil {
-		k.checkLate(cpu, cur)
+		k.checkLate(cpu, cur, user)
 	}
 	if user {
 		k.pass(c, cpu)
