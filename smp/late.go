@@ -44,7 +44,9 @@ func (k *Kernel) checkHalt(n int) {
 func (k *Kernel) checkLate(cpu *cpuState, cur *task, user bool) {
 	postponed := k.postponed()
 	flag := k.mem.Load(k.info(cur), k.l.threadFlags)&k.l.needResched != 0 || postponed
-	ready := (user || k.opt.Preempt && k.count(cur) == k.l.hardirqMask&-k.l.hardirqMask) && !postponed
+	// ARM serves all interrupts that are pending before it ends: the tick before may be one of them.
+	_, several := k.l.symbol("interrupt_arrived")
+	ready := (user || k.opt.Preempt && k.count(cur) == k.l.hardirqMask&-k.l.hardirqMask) && !postponed && !several
 	switch a := cpu.asked; {
 	case a.due && ready:
 		k.late(cpu, cur, "another task was to run behind the tick before")
