@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"flag"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -191,6 +193,30 @@ func TestPrograms(t *testing.T) {
 
 func said(s Summary) string {
 	return fmt.Sprintf("%d blocks, mean %.4f, median %.4f, tau %.4f", s.Blocks, s.Mean, s.Median, s.Tau)
+}
+
+// TestLongerLoads prices loads that begin where a store does and read more: in a chain, with nothing that waits for them, and with
+// the rest of their bytes in a later store.
+func TestLongerLoads(t *testing.T) {
+	code := hostsettings.Code
+	defer func() { hostsettings.Code = code }()
+	for _, hands := range []clock.Ticks{0, 20} {
+		c := *machine(t, "xeon-gold-6330")
+		c.Events = maps.Clone(c.Events)
+		c.Events["forward_longer"] = hands * clock.PerCycle
+		for _, hostsettings.Code.Off = range []bool{false, true} {
+			p := NewPricer(&c)
+			for block, cycles := range map[string][2]float64{
+				"\x89\x47\x08\x48\x8b\x47\x08":             {12, 20}, // mov %eax,8(%rdi); mov 8(%rdi),%rax
+				"\x89\x47\x08\x48\x8b\x4f\x08":             {12, 1},  // mov %eax,8(%rdi); mov 8(%rdi),%rcx
+				"\x89\x47\x08\x89\x47\x0c\x48\x8b\x4f\x08": {12, 12}, // mov %eax,12(%rdi) between them
+			} {
+				pages := require.Must(p.Pages([]byte(block)))(t)
+				v := require.Must(p.Cycles([]byte(block), pages))(t)
+				require.That(t, math.Abs(v-cycles[hands/20]) < 1, "%x takes %.2f cycles, wanted %v (host code off: %v)", block, v, cycles, hostsettings.Code.Off)
+			}
+		}
+	}
 }
 
 // TestStoresHandOverBytes prices chains of a store and of a load that begins behind it, in front of it or ends behind it.

@@ -11,6 +11,7 @@ type sentStores struct {
 	pairs    bool                 // it matters whether a store lies in the line of the one before it, lastLine
 	lastLine uint64
 	partly   uint64 // what a load finds whose bytes the store has, but from another one on: inside or blocking
+	begun    uint64 // what a load finds whose first bytes alone the store has: longer or blocking
 }
 
 // sentStore is one of them. The zero value has no bytes.
@@ -33,6 +34,7 @@ const (
 	forwarded // one that has its bytes and hands them over
 	blocking  // one that has some of its bytes: it must be in the cache first
 	inside    // one that has its bytes behind others and hands them over
+	longer    // one that begins where it does, and has no more than its first bytes
 )
 
 // storesMatter reports whether there is any store that a load may have to wait for.
@@ -79,6 +81,8 @@ func (c *Core) findStore(pa, n uint64) {
 	case s.pa == pa && end <= s.end:
 	case s.pa < pa && end <= s.end:
 		what ^= (forwarded ^ c.partly) << 16
+	case s.pa == pa:
+		what ^= (forwarded ^ c.begun) << 16
 	default:
 		what ^= (forwarded ^ blocking) << 16
 	}

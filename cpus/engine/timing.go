@@ -53,6 +53,7 @@ const (
 	evModifyForward
 	evStackForward
 	evLoadUse
+	evLonger
 	evCommit
 	evSplit
 	evSplitPage
@@ -69,6 +70,7 @@ var eventNames = [events]string{
 	evForward:       "store_forward",  // from a store's data to a load of it
 	evModifyForward: "modify_forward", // the same to an instruction that stores as well
 	evStackForward:  "stack_forward",  // from push or call to pop or return
+	evLonger:        "forward_longer", // the same to a load that begins where the store does and reads more
 	evLoadUse:       "load_use",       // what a load costs in the throughput model
 	evCommit:        "store_commit",   // from a store's retirement to its place in the cache
 	evSplit:         "split_line",     // an access that crosses a cache line
@@ -80,7 +82,7 @@ var eventNames = [events]string{
 
 // Spared has the events that a description need not price, with what they cost then.
 func Spared() map[string]string {
-	return map[string]string{eventNames[evSplitPage]: eventNames[evSplit]}
+	return map[string]string{eventNames[evSplitPage]: eventNames[evSplit], eventNames[evLonger]: ""}
 }
 
 // Events names the events that the engine charges: every instruction set lists them among its own.
@@ -198,7 +200,10 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	if t.grouped || t.pipes != nil {
 		t.leastIssue = 0 // the next one may go into the present group
 	}
-	t.farthest = max(t.ev[evForward], t.ev[evModifyForward], t.ev[evStackForward])
+	t.farthest = max(t.ev[evForward], t.ev[evModifyForward], t.ev[evStackForward], t.ev[evLonger])
+	if t.begun = blocking; t.ev[evLonger] != 0 {
+		t.begun = longer
+	}
 	if t.partly = blocking; cfg.BackEnd.ForwardsInside {
 		t.partly = inside
 	}

@@ -354,6 +354,14 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 		g.Jmp(note)
 		g.Bind(some)
 	}
+	if c.begun == longer {
+		other := g.NewLabel()
+		g.OpLoad(h.Cmp, 8, h.Local8, h.At(h.Local4, int32(unsafe.Offsetof(s.pa))))
+		g.Jcc(h.NotEqual, other)
+		g.OpImm(h.Xor, 8, h.Spare, (forwarded^longer)<<16)
+		g.Jmp(note)
+		g.Bind(other)
+	}
 	g.OpImm(h.Xor, 8, h.Spare, (forwarded^blocking)<<16)
 	g.Bind(note)
 	g.note(h.Spare)

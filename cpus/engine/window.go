@@ -209,6 +209,8 @@ func (c *Core) forwardedAt(op *Op, at, start ticks, a *access) ticks {
 	case f.commit <= at: // it is in the cache
 	case a.match == blocking:
 		start = max(start, f.commit+c.l1Lat)
+	case a.match == longer:
+		start = max(start, f.data+c.ev[evLonger])
 	case op.Flags&Pops != 0 && f.pushed:
 		start = max(start, f.data+c.ev[evStackForward])
 	case op.Flags&Stores != 0:

@@ -40,8 +40,9 @@ const (
 )
 
 // deferred is a number of cores alone that leave constants to those who read them. The flags of small are then computed by
-// themselves. lateFlags is one of those alone that name the operations whose flags are late.
-const deferred, small, lateFlags = "deferred", "cost.alu_imm_small", "late_flags"
+// themselves. lateFlags is one of those alone that name the operations whose flags are late, and longer is known of those that
+// have it: on others the loop says when the store is in the cache.
+const deferred, small, lateFlags, longer = "deferred", "cost.alu_imm_small", "late_flags", "event.forward_longer"
 
 // instructions runs the loops of the list.
 func (d *Describer) instructions() error {
@@ -58,8 +59,11 @@ func (d *Describer) instructions() error {
 
 // knows reports whether the description may have the number of a loop.
 func (d *Describer) knows(l loop) bool {
-	if l.What == lateFlags {
+	switch {
+	case l.What == lateFlags:
 		return d.node("back_end", lateFlags) != nil
+	case l.Key == longer:
+		return d.node(strings.Split(longer, ".")...) != nil
 	}
 	return l.What != deferred && l.Key != small || d.node("back_end", "defers") != nil
 }
