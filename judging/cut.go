@@ -29,6 +29,7 @@ type Block struct {
 	Priced float64 // and under the description
 	MCA    float64 // of llvm-mca; 0 where it was not asked or has no answer
 	pages  []uint64
+	took   took
 }
 
 // Classes are the sorts of blocks, in the order of tables. A block is of the last one that any of its instructions is of.

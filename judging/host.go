@@ -55,13 +55,25 @@ var ErrBusy = errors.New("its times do not agree: the host is busy")
 
 // Cycles times a copy of a block in core cycles.
 func (h *Host) Cycles(block []byte, pages []uint64) (float64, error) {
-	return h.cycles(block, pages, long)
+	t, err := h.times(block, pages, long)
+	return t.cycles(long), err
 }
 
-// cycles is Cycles by a loop of so many copies and one of half as many.
-func (h *Host) cycles(block []byte, pages []uint64, copies int) (float64, error) {
-	less, times := copies/2, times(hostLoops, copies)
-	return h.Difference(program(block, copies, times, true), program(block, less, times, true), (copies-less)*times,
+// took has the shortest times of a block's two loops, in core cycles of all copies.
+type took struct{ more, less float64 }
+
+// cycles is the time of a copy, of which the longer loop has so many.
+func (t took) cycles(copies int) float64 {
+	return (t.more - t.less) / float64((copies-copies/2)*times(hostLoops, copies))
+}
+
+// shortest are the times of two moments: what else a host does makes a time longer, and none shorter.
+func (t took) shortest(u took) took { return took{min(t.more, u.more), min(t.less, u.less)} }
+
+// times times a loop of so many copies and one of half as many.
+func (h *Host) times(block []byte, pages []uint64, copies int) (took, error) {
+	times := times(hostLoops, copies)
+	return h.took(program(block, copies, times, true), program(block, copies/2, times, true),
 		&native.Job{Pages: pages, Fill: fillWord, Passes: passes, Repeats: repeats})
 }
 
@@ -69,12 +81,18 @@ func (h *Host) cycles(block []byte, pages []uint64, copies int) (float64, error)
 // host on which the longer one takes no longer is busy.
 // The job says the rest.
 func (h *Host) Difference(more, less []byte, parts int, j *native.Job) (float64, error) {
+	t, err := h.took(more, less, j)
+	return (t.more - t.less) / float64(parts), err
+}
+
+// took times two programs until their times agree.
+func (h *Host) took(more, less []byte, j *native.Job) (took, error) {
 	j.Programs, j.Control = [][]byte{h.clock[0], more, h.clock[1], less}, control
 	var all [4][]uint64
 	for range rounds {
 		ticks, err := h.timer.Time(j)
 		if err != nil {
-			return 0, err
+			return took{}, err
 		}
 		settled := true
 		for i := range all {
@@ -86,10 +104,10 @@ func (h *Host) Difference(more, less []byte, parts int, j *native.Job) (float64,
 		}
 		if settled && all[0][0] > all[2][0] && all[1][0] > all[3][0] {
 			h.tick = float64(all[0][0]-all[2][0]) / ((longChain - shortChain) * chainLoops)
-			return (float64(all[1][0]) - float64(all[3][0])) / float64(parts) / h.tick, nil
+			return took{float64(all[1][0]) / h.tick, float64(all[3][0]) / h.tick}, nil
 		}
 	}
-	return 0, ErrBusy
+	return took{}, ErrBusy
 }
 
 // CycleTicks returns how many ticks of the time-stamp counter a core cycle had when something was timed last.

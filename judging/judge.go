@@ -47,7 +47,23 @@ func (j *Judging) Run(ctx context.Context, n int, next func() *Block) (*Verdict,
 		v.Blocks = append(v.Blocks, b)
 		j.Progress(len(v.Blocks))
 	}
-	return v, ctx.Err()
+	return v, errors.Join(j.again(ctx, v.Blocks), ctx.Err())
+}
+
+// again times blocks once more, at another moment. The shortest times of both moments count.
+func (j *Judging) again(ctx context.Context, blocks []*Block) error {
+	for i := 0; i < len(blocks) && j.Host != nil && ctx.Err() == nil; i++ {
+		b, copies := blocks[i], copiesOf(blocks[i].Length)
+		t, err := j.Host.times(b.Code, b.pages, copies)
+		switch {
+		case err == nil:
+			b.took = b.took.shortest(t)
+			b.Native = b.took.cycles(copies)
+		case !excused(err):
+			return err
+		}
+	}
+	return nil
 }
 
 // errForms says that a block has an instruction that blocks here have not.
@@ -78,9 +94,10 @@ func (j *Judging) compare(b *Block) error {
 		return err
 	}
 	if j.Host != nil {
-		if b.Native, err = j.Host.cycles(b.Code, pages, copies); err != nil {
+		if b.took, err = j.Host.times(b.Code, pages, copies); err != nil {
 			return err
 		}
+		b.Native = b.took.cycles(copies)
 	}
 	if b.Priced, err = j.Pricer.cycles(b.Code, pages, copies); err != nil {
 		return err
@@ -170,7 +187,9 @@ func relaxations(c *cpus.Config) []relaxation {
 		{"split lines", event("split_line")},
 		{"window", func(c *cpus.Config) { c.Window = cpus.MaxWindow }},
 		{"store buffer", func(c *cpus.Config) { c.StoreBuffer = 1024 }},
-		{"latencies of instructions", func(c *cpus.Config) { each(c, func(k *cpus.Cost) { k.Latency, k.Latency2, k.Deferred = 0, 0, 0 }) }},
+		{"latencies of instructions", func(c *cpus.Config) {
+			each(c, func(k *cpus.Cost) { k.Latency, k.Latency2, k.Deferred, k.Flags, k.LateFlags = 0, 0, 0, 0, 0 })
+		}},
 		{"issue slots", func(c *cpus.Config) {
 			each(c, func(k *cpus.Cost) { k.Issue, k.Slots = 1, 1 })
 			if c.BackEnd.On {
