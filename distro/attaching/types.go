@@ -34,6 +34,27 @@ func (k *kernelTypes) read() (_ *btf.Spec, err error) {
 	return k.spec, nil
 }
 
+// Offsets returns where members of a structure lie in a kernel's memory, in bytes.
+func Offsets(raw []byte, structure string, members ...string) ([]uint64, error) {
+	spec, err := (&kernelTypes{raw: raw}).read()
+	if err != nil {
+		return nil, err
+	}
+	var s *btf.Struct
+	if err := spec.TypeByName(structure, &s); err != nil {
+		return nil, fmt.Errorf("the kernel's BTF has no structure %s: %w", structure, err)
+	}
+	out := make([]uint64, len(members))
+	for i, name := range members {
+		at := slices.IndexFunc(s.Members, func(m btf.Member) bool { return m.Name == name })
+		if at < 0 {
+			return nil, fmt.Errorf("the kernel's structure %s has no member %s", structure, name)
+		}
+		out[i] = uint64(s.Members[at].Offset.Bytes())
+	}
+	return out, nil
+}
+
 // Typed reports whether a kernel's BTF has a function, which trampolines need.
 func Typed(raw []byte, function string) bool {
 	_, err := (&kernelTypes{raw: raw}).number(Fentry, function)

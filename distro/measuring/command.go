@@ -36,6 +36,8 @@ type Command struct {
 type Outcome struct {
 	Ticks clock.Ticks // from the beginning to the end
 	CPUs  []Share     // what each CPU did meanwhile
+	// Processes are the same work by process; nil for a kernel without types.
+	Processes []Process
 	// Counted is how often a program of BPF counted itself in the region; Counts reports whether it does.
 	Counted uint64
 	Counts  bool
@@ -59,6 +61,9 @@ func (s *Share) Interrupted() (sum clock.Ticks) {
 	}
 	return sum
 }
+
+// Work returns the time of the CPU without sleep and interrupts.
+func (s *Share) Work() clock.Ticks { return s.Counters.Total() - s.Slept - s.Interrupted() }
 
 // Status is how a command ended, as wait4(2) tells it.
 type Status uint32
@@ -127,7 +132,9 @@ func (l *Lab) Command(o Command, w Watch) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out, s.ended(order, out)
+	err = s.ended(order, out)
+	out.Processes = s.tasks.processes()
+	return out, err
 }
 
 // ended notes how the command has ended.
@@ -287,7 +294,7 @@ func (s *session) region(o *Command, count func() (uint64, bool, error), w Watch
 			return nil, err
 		}
 	}
-	s.all, s.tasks = true, newTasks(s.m)
+	s.all, s.tasks = true, newTasks(s.m, s.fields)
 	if w != nil {
 		s.observe(w(s.m))
 	} else {
@@ -316,7 +323,7 @@ func (s *session) region(o *Command, count func() (uint64, bool, error), w Watch
 		return nil, err
 	}
 	out.Counted -= counted
-	s.tasks = nil
+	s.tasks.end(s.m)
 	s.observe(nil)
 	s.timed(false)
 	if o.Marks {

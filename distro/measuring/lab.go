@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kprobesim/distro"
+	"kprobesim/distro/attaching"
 	"kprobesim/image/linux"
 	"kprobesim/internal/clock"
 )
@@ -18,6 +19,7 @@ type Lab struct {
 	root    []byte      // an archive of the files around the program; nil for none
 	cpu     int         // on which the program waits
 	booted  clock.Ticks // when it came to wait
+	fields  taskFields
 }
 
 // labRAM is the memory of a machine that is given none: a measurement needs little, and each has a copy.
@@ -70,25 +72,30 @@ func boot(c distro.Config, f distro.File, files ...distro.File) (*Lab, error) {
 	if l.config.From, err = distro.Snapshot(c, s.m); err != nil {
 		return nil, err
 	}
+	if at, err := attaching.Offsets(c.Kernel.Content("BTF"), "task_struct", "comm", "flags"); err == nil {
+		l.fields = taskFields{at[0], at[1]}
+	} // a kernel without types does not tell of processes
 	l.remember(c)
 	return l, nil
 }
 
 // remember keeps the state behind the boot with the configuration that booted.
 func (l *Lab) remember(c distro.Config) {
-	head := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(l.cpu)), uint64(l.booted))
-	c.Remember(markers[0], append(head, l.config.From...))
+	var b []byte
+	for _, n := range []uint64{uint64(l.cpu), uint64(l.booted), l.fields.name, l.fields.flags} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	c.Remember(markers[0], append(b, l.config.From...))
 }
 
 // recall finds what remember has kept, perhaps in another process.
 func (l *Lab) recall() bool {
 	b, ok := l.config.Recall(markers[0])
-	cpu, n := binary.Uvarint(b)
-	booted, m := binary.Uvarint(b[max(n, 0):])
-	if !ok || n <= 0 || m <= 0 {
+	if !ok || len(b) < 32 {
 		return false
 	}
-	l.cpu, l.booted, l.config.From = int(cpu), clock.Ticks(booted), b[n+m:]
+	n := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	l.cpu, l.booted, l.fields, l.config.From = int(n(0)), clock.Ticks(n(1)), taskFields{n(2), n(3)}, b[32:]
 	return true
 }
 

@@ -25,6 +25,7 @@ type session struct {
 	watcher cpus.Observer // of the region; nil for none
 	all     bool          // it is told of every CPU, and not of the first alone
 	tasks   *tasks        // whose switches are followed; nil where they are not
+	fields  taskFields    // of the kernel
 }
 
 // start makes a machine that boots, or that goes on from what Boot kept, without the cost model.
@@ -34,7 +35,7 @@ func (l *Lab) start() (*session, error) {
 		return nil, err
 	}
 	m.LookFrom(l.cpu)
-	s := &session{m: m, kernel: l.config.Kernel, program: l.program, root: l.root}
+	s := &session{m: m, kernel: l.config.Kernel, program: l.program, root: l.root, fields: l.fields}
 	s.observe(nil)
 	return s, nil
 }

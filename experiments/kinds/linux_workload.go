@@ -2,9 +2,12 @@ package kinds
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/google/pprof/profile"
 
@@ -200,7 +203,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 	for i := range out.CPUs {
 		c := &out.CPUs[i]
 		r.ticks += c.Interrupted()
-		r.work += c.Counters.Total() - c.Slept - c.Interrupted()
+		r.work += c.Work()
 	}
 	if err := out.Err(); err != nil {
 		return nil, err
@@ -256,6 +259,37 @@ func merged(all []*sim.Profile) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// byProcess says how much more the processes worked than without what is attached, the one with the most of it first.
+func (r *working) byProcess(plain *working) []string {
+	more := map[string]clock.Ticks{}
+	for _, one := range r.Processes {
+		more[one.Name] += one.Work
+	}
+	for _, one := range plain.Processes {
+		more[one.Name] -= one.Work
+	}
+	if len(more) < 2 {
+		return nil // there is nothing to tell apart
+	}
+	var parts []string
+	for _, name := range slices.SortedFunc(maps.Keys(more), func(a, b string) int {
+		return cmp.Or(cmp.Compare(more[b], more[a]), cmp.Compare(a, b))
+	}) {
+		parts = append(parts, fmt.Sprintf("%s %+d", name, more[name].Cycles()))
+	}
+	return []string{"cycles more, by process: " + strings.Join(parts, ", ")}
+}
+
+// metricName is the name of a process in that of a metric.
+func metricName(process string) string {
+	return strings.Map(func(c rune) rune {
+		if c < 0x7f && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("_-.", c) {
+			return c
+		}
+		return '_'
+	}, process)
+}
+
 // verify holds what a program of BPF has counted against its entries as they were seen from outside. Where several CPUs run,
 // one may be in the middle of it at either end. The output must be that of the run without it.
 func (r *working) verify(p *schema.Point, plain *working) error {
@@ -283,6 +317,9 @@ func (r *working) measurement(p *schema.Point, plain *working) *Measurement {
 	m.cyclesOver(MetricRegion, r.work, 1)
 	m.note(metricRegionTime, unitMicro, r.Ticks.Cycles()*perSecond, p.Machine.CPU.Hz)
 	m.cyclesOver(metricTicks, r.ticks, 1)
+	for _, one := range r.Processes {
+		m.cyclesOver(MetricRegion+"_of_"+metricName(one.Name), one.Work, 1)
+	}
 	if r == plain {
 		return m
 	}
@@ -296,6 +333,7 @@ func (r *working) measurement(p *schema.Point, plain *working) *Measurement {
 		instrs = func(c *cpus.Counters) uint64 { return c.Instructions }
 		parts = append(parts, image.PhaseIRQ)
 	}
+	m.Notes = append(m.Notes, r.byProcess(plain)...)
 	m.note(MetricOverhead, "%", 100*int64(over), int64(plain.work))
 	m.note(metricLonger, "%", 100*int64(r.Ticks-plain.Ticks), int64(plain.Ticks))
 	m.note(metricEvents, "events", events, 1)

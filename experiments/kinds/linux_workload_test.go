@@ -74,6 +74,7 @@ func workload(t *testing.T, name string, events map[string]float64) *schema.Plan
 	for _, o := range (&running.Runner{Measure: kinds.Measure, Workers: 2}).Run(p) {
 		require.NoError(t, o.Err)
 		values, sum := valuesOf(t, o.Point, o.Measurement), 0.0
+		holdProcesses(t, values)
 		if o.Point.Name == "none" {
 			require.That(t, !(values[kinds.MetricRegion] < 100_000) && len(o.Measurement.Profile) != 0, "the program alone: %v", values)
 			continue
@@ -88,6 +89,18 @@ func workload(t *testing.T, name string, events map[string]float64) *schema.Plan
 		require.That(t, values["events"] == want && values["events_lost"] == 0 && !(values["overhead_percent"] <= 0) && !(cycles < 100) && !(sum < cycles-5) && !(sum > cycles+5), "%s: phases of %v; %v", o.Point.Name, sum, values)
 	}
 	return p
+}
+
+// holdProcesses wants the work of all processes to be that of the region: of the shell, of dd, of the program of marks, and of the
+// kernel's threads.
+func holdProcesses(t *testing.T, values map[string]float64) {
+	t.Helper()
+	sum := 0.0
+	for _, name := range []string{"busybox", "dd", "kprobesim", "kernel_threads"} {
+		sum += values[kinds.MetricRegion+"_of_"+name]
+	}
+	dd, all := values[kinds.MetricRegion+"_of_dd"], values[kinds.MetricRegion]
+	require.That(t, sum > all-1 && sum < all+1 && dd > 0.1*all && dd < 0.9*all, "%v cycles of processes; %v", sum, values)
 }
 
 // TestLinuxWorkloadRefuses names what a program or the kernel refuses.
