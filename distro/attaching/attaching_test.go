@@ -249,3 +249,9 @@ func TestLacks(t *testing.T) {
 	}
 	require.Equal(t, attaching.Lacks(attaching.KprobeMulti, func(f string) bool { return f == "register_fprobe_ips" }), "", "a function that there is lacks")
 }
+
+// TestOffsets says why a field is not found. Packaged kernels show where they are: names of processes are read there.
+func TestOffsets(t *testing.T) {
+	require.Error(t, require.Err(attaching.Offsets(nil, "task_struct", "comm")), "the kernel has no BTF", "without types")
+	require.Error(t, require.Err(attaching.Offsets([]byte("damaged"), "task_struct", "comm")), "the kernel's BTF: ", "damaged types")
+}
