@@ -26,6 +26,7 @@ const (
 	toyIndirect // to a
 	toyTime     // a = the time
 	toySwitch   // to translation context b
+	toyDo       // calls function a of does; b and c are its flags
 	toyOps
 )
 
@@ -46,14 +47,17 @@ type toy struct {
 	// buffered has translations of code kept by the TLB. exits counts the times that host code was left.
 	buffered bool
 	exits    int
+	// does are the functions of toyDo. decoded counts instructions that were decoded.
+	does    []func()
+	decoded int
 }
 
 // toyISA describes the toy, whose classes are its operations.
 func toyISA() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "toy", Bits: 64, Order: binary.LittleEndian,
-		Classes: []string{"nop", "add", "load", "store", "jump", "count", "halt", "fault", "call", "return", "indirect", "time", "switch"},
-		Events:  Events(), Ports: Ports(), Fusible: []string{"add"}, Conditions: []string{"count"},
+		Classes:  []string{"nop", "add", "load", "store", "jump", "count", "halt", "fault", "call", "return", "indirect", "time", "switch", "do"},
+		CodeLine: 32, Events: Events(), Ports: Ports(), Fusible: []string{"add"}, Conditions: []string{"count"},
 	}
 }
 
@@ -138,6 +142,7 @@ func (c *toy) Deliver() {
 }
 
 func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
+	c.decoded++
 	in := toyInsn{code[0] % toyOps, code[1] & 31, code[2] & 31, code[3], int16(binary.LittleEndian.Uint16(code[2:]))}
 	op := Op{Class: in.op, Len: 4, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
 	switch in.op {
@@ -163,6 +168,8 @@ func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 		}
 	case toyHalt, toyFault, toySwitch:
 		op.Flags = Ends
+	case toyDo:
+		op.Flags = uint16(in.by)
 	}
 	return Insn[toy, toyInsn]{Exec: toyExec[in.op], Operands: in}, op
 }
@@ -198,6 +205,7 @@ var toyExec = [toyOps]func(*toy, *toyInsn){
 		c.SwitchTranslations(uint8(c.R[in.b]))
 		c.offset = c.R[in.b] * toyApart
 	},
+	toyDo: func(c *toy, in *toyInsn) { c.does[in.a]() },
 }
 
 // toyApart is the distance between the pages of two translation contexts.
@@ -216,4 +224,18 @@ func call(a uint8, by int16) [4]byte {
 // count is toyCount of a register.
 func count(a uint8, by int16) [4]byte {
 	return [4]byte{toyCount, a, uint8(by), uint8(uint16(by) >> 8)}
+}
+
+// do is an instruction with flags of an Op that calls a function.
+func (c *toy) do(flags uint16, f func()) [4]byte {
+	c.does = append(c.does, f)
+	return [4]byte{toyDo, uint8(len(c.does) - 1), uint8(flags), uint8(flags >> 8)}
+}
+
+// goFrom executes what is at an address up to a halt and returns what that takes.
+func (c *toy) goFrom(at uint64) clock.Ticks {
+	c.Halted, c.R[PC] = false, at
+	start := c.Now()
+	c.Run(soon)
+	return c.Now() - start
 }
