@@ -34,6 +34,9 @@ type FrontEnd struct {
 	Predecode   int  // instructions of a window of FetchBytes whose lengths are found a cycle; 0 for any number
 	// Unlaminates lists classes that are one operation more when they are renamed if their address has an index.
 	Unlaminates []string
+	// UnlaminatesFirst is how many operations of a cycle may be such: what would be unlaminated behind them is renamed in the next
+	// one. 0 for any.
+	UnlaminatesFirst int
 	// FastBranches is how many taken branches of a line of 64 bytes cost no bubble, if they are executed one behind the
 	// other; 0 if each costs one.
 	FastBranches int
@@ -92,7 +95,7 @@ type Fusion struct {
 // checkPipes holds a core with pipes against its limits, and one without against having none.
 func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 	if !c.BackEnd.On {
-		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.Decoders > 0 || c.FrontEnd.FoldsStack || c.FrontEnd.FastBranches > 0 {
+		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.UnlaminatesFirst > 0 || c.FrontEnd.Decoders > 0 || c.FrontEnd.FoldsStack || c.FrontEnd.FastBranches > 0 {
 			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates, folds_stack, fast_branches and decoders are for cores that have it")
 		}
 		return

@@ -18,7 +18,7 @@ func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 		fields = append(fields, count("loop_buffer", &f.LoopBuffer, 1, 1024), count("loop_windows", &f.LoopWindows, 1, 64))
 	}
 	mr.section(r, append(fields, maybe("fast_branches", &f.FastBranches, 1, 32), maybe("predecode", &f.Predecode, 1, 64),
-		maybe("decoders", &f.Decoders, 1, 16))...)
+		maybe("unlaminates_first", &f.UnlaminatesFirst, 1, cpus.MaxWidth), maybe("decoders", &f.Decoders, 1, 16))...)
 }
 
 // pipes reads what a core has that is described by its pipes. All of it may be left out.

@@ -99,6 +99,7 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 	}
 	cfg.Fusion = cpus.Fusion{Pairs: map[string][]string{"add": {"count"}}, Immediate: rng.IntN(2) == 0}
 	cfg.FrontEnd.Unlaminates = [][]string{nil, {"load"}, {"load", "store"}}[rng.IntN(3)]
+	cfg.FrontEnd.UnlaminatesFirst = rng.IntN(4)
 	cfg.FrontEnd.Predecode = rng.IntN(6)
 	cfg.FrontEnd.FastBranches = rng.IntN(3)
 	cfg.FrontEnd.FoldsStack = rng.IntN(2) == 0

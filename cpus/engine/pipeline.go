@@ -18,6 +18,7 @@ type pipeline struct {
 
 	at       ticks // the cycle of the last operation's renaming
 	filled   int   // operations of that cycle
+	divided  int   // how many of them were unlaminated
 	retired  int   // operations that retire in the cycle of timing.retire
 	supplied ticks // the last group of operations was fetched
 	group    int   // operations, or decoded instructions, of that group
@@ -38,6 +39,7 @@ type pipelineShape struct {
 	fuses                    [256]uint8
 	decoders, rate           int
 	predecode, windowUops    int
+	unlaminatesFirst         int
 	lineMask                 uint64 // bytes of a window of the operation cache less one
 	foldsStack, defers       bool
 	flags                    uint64 // registers that hold flags
@@ -108,6 +110,7 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 	p.flags = t.flags
 	p.decoders, p.rate = cfg.FrontEnd.Decoders, cfg.OpCache.Rate
 	p.predecode, p.windowUops = cfg.FrontEnd.Predecode, cfg.OpCache.WindowUops
+	p.unlaminatesFirst = cfg.FrontEnd.UnlaminatesFirst
 	if p.rate != 0 {
 		p.lineMask = uint64(cfg.OpCache.Window - 1)
 	}
@@ -221,10 +224,21 @@ func (c *Core) rename(d ticks, n, wait int) ticks {
 	return p.at
 }
 
+// renameDivided is rename of an operation that is unlaminated, which is one of the first ones of its cycle.
+func (c *Core) renameDivided(d ticks, n, wait int) ticks {
+	p := c.pipes
+	if p.notBefore(d); p.filled-p.divided >= p.unlaminatesFirst {
+		p.notBefore(p.at + 1)
+	}
+	d = c.rename(d, n, wait)
+	p.divided++
+	return d
+}
+
 // notBefore has the next operation be renamed at a time, or in the first cycle behind it.
 func (p *pipeline) notBefore(t ticks) {
 	if t > p.at {
-		p.at, p.filled = ticks(cycleOf(t))*clock.PerCycle, 0
+		p.at, p.filled, p.divided = ticks(cycleOf(t))*clock.PerCycle, 0, 0
 	}
 }
 
@@ -364,7 +378,11 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 		if loads {
 			d = max(d, c.loads.free())
 		}
-		d = c.rename(d, n, wait)
+		if p.unlaminatesFirst != 0 && op.Flags&unlaminated != 0 {
+			d = c.renameDivided(d, n, wait)
+		} else {
+			d = c.rename(d, n, wait)
+		}
 		d, done = c.executePipes(op, u, n, d, &c.acc[i&(accesses-1)])
 		if loads {
 			c.loads.take(c.retire)
@@ -507,9 +525,9 @@ const pipeWords = 5
 func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 	p := c.pipes
 	p.upTo(cycleOf(d))
-	filled, retired, paired := 0, 0, uint64(0)
+	filled, divided, retired, paired := 0, 0, 0, uint64(0)
 	if p.at == d {
-		filled = p.filled
+		filled, divided = p.filled, p.divided
 	}
 	if c.retire >= d {
 		retired = p.retired
@@ -519,7 +537,7 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 	}
 	marked := min(p.marked, p.predecode)
 	head := len(w)
-	w = append(w, uint64(filled)|uint64(p.inGroup)<<4|paired<<7|uint64(retired)<<8|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants|p.fresh)
+	w = append(w, uint64(filled)|uint64(p.inGroup)<<4|paired<<7|uint64(retired)<<8|uint64(divided)<<20|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants|p.fresh)
 	left := p.total
 	for i := int64(0); left > 0; i++ {
 		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
@@ -534,7 +552,8 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 // melt is the way back. It returns what is behind the pipeline's state.
 func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 	p.at = d - d%clock.PerCycle
-	p.filled, p.inGroup, p.retired, p.group = int(w[0]&15), int(w[0]>>4&7), int(w[0]>>8&0xffff), int(w[0]>>24&0xffff)
+	p.filled, p.inGroup, p.retired, p.group = int(w[0]&15), int(w[0]>>4&7), int(w[0]>>8&0xfff), int(w[0]>>24&0xffff)
+	p.divided = int(w[0] >> 20 & 15)
 	p.paired, p.marked = w[0]>>7&1 != 0, int(w[0]>>40&0xff)
 	p.supplied, p.branches, p.constants, p.fresh = d+ticks(w[1]), w[2], w[4]&^p.flags, w[4]&p.flags
 	n := int(w[0] >> 48)

@@ -80,6 +80,14 @@ func TestPipes(t *testing.T) {
 			name: "unlaminated", body: [][4]byte{{toyLoad, 3, 20, 4}, nop, nop, nop}, cycles: 100, // five slots a body
 			change: func(c *cpus.Config) { c.FrontEnd.Unlaminates = []string{"load"} },
 		},
+		{
+			name: "unlaminated as the first of a cycle", body: [][4]byte{{toyLoad, 3, 20, 4}, nop, nop, nop}, cycles: 160,
+			change: func(c *cpus.Config) { c.FrontEnd.Unlaminates, c.FrontEnd.UnlaminatesFirst = []string{"load"}, 1 },
+		},
+		{
+			name: "unlaminated as one of the first two", body: [][4]byte{{toyLoad, 3, 20, 4}, nop, nop, nop}, cycles: 120,
+			change: func(c *cpus.Config) { c.FrontEnd.Unlaminates, c.FrontEnd.UnlaminatesFirst = []string{"load"}, 2 },
+		},
 	})
 }
 
