@@ -113,7 +113,6 @@ type CPU struct {
 	event  [events]clock.Ticks
 	tables pageFormat    `state:"-"`
 	pages  mmu.PageSizes `state:"-"` // of the TLBs
-	args   []uint8       `state:"-"` // argument registers of the calling convention
 	reset  func(*CPU)    `state:"-"`
 	short  inst          // the operands that shortAddress shows
 
@@ -175,7 +174,6 @@ func (c *CPU) reset64() {
 	c.long = true
 	c.AddrMask = ^uint64(0)
 	c.SwitchMode(0)
-	c.args = argRegs64[:]
 	c.cr4 = cr4PAE | cr4PGE
 	c.msr.efer = eferSCE | eferLME | eferLMA | eferNXE
 	c.seg[segCS] = segment{sel: 0x10, attr: flatCode64, limit: 0xfffff}
@@ -205,7 +203,7 @@ func (c *CPU) Boot(entry, stack uint64, args ...uint64) {
 		c.beginReal(entry)
 	}
 	for i, a := range args {
-		c.R[c.args[i]] = a
+		c.R[c.arguments()[i]] = a
 	}
 }
 
@@ -216,6 +214,14 @@ var (
 	argRegs32 = [...]uint8{rax, rdx, rcx}
 )
 
+// arguments are the registers of arguments in the code that the CPU executes. A kernel may have started it in another mode.
+func (c *CPU) arguments() []uint8 {
+	if c.long {
+		return argRegs64[:]
+	}
+	return argRegs32[:]
+}
+
 // PC implements cpus.Context.
 func (c *CPU) PC() uint64 { return c.R[rRIP] }
 
@@ -225,10 +231,11 @@ func (c *CPU) SP() uint64 { return c.R[rsp] }
 // Arg implements cpus.Context: argument i of a function at whose entry the CPU stands. Arguments
 // behind those in registers are on the stack above the return address.
 func (c *CPU) Arg(i int) uint64 {
-	if i < len(c.args) {
-		return c.R[c.args[i]]
+	in := c.arguments()
+	if i < len(in) {
+		return c.R[in[i]]
 	}
-	pa, ok := c.Translate(c.R[rsp] + c.word()*uint64(1+i-len(c.args)))
+	pa, ok := c.Translate(c.R[rsp] + c.word()*uint64(1+i-len(in)))
 	if !ok {
 		return 0
 	}
@@ -247,11 +254,11 @@ func (c *CPU) Return(v uint64) {
 
 // Call implements cpus.Caller. The stack is aligned as the ABI asks.
 func (c *CPU) Call(fn cpus.Entry, ret, below uint64, args ...uint64) (back uint64) {
-	n := c.word()
+	n, in := c.word(), c.arguments()
 	frame := []uint64{ret}
 	for i, a := range args {
-		if i < len(c.args) {
-			c.R[c.args[i]] = a & c.AddrMask
+		if i < len(in) {
+			c.R[in[i]] = a & c.AddrMask
 		} else {
 			frame = append(frame, a)
 		}

@@ -59,7 +59,6 @@ func (s *segment) realMode() bool { return s.limit == realLimit && s.attr == rea
 // off.
 func (c *CPU) resetUnpaged() {
 	c.long, c.AddrMask = false, 1<<32-1
-	c.args = argRegs32[:]
 	c.cr0 &^= cr0PG
 	c.cr3, c.cr4 = 0, 0
 	c.msr.efer = 0

@@ -16,7 +16,6 @@ import (
 func (c *CPU) reset32() {
 	c.AddrMask = 1<<32 - 1
 	c.SwitchMode(1)
-	c.args = argRegs32[:]
 	c.cr4 = cr4PSE | cr4PGE
 	c.seg[segCS] = segment{sel: 0x10, attr: flatCode32, limit: ^uint32(0)}
 	for _, s := range []int{segES, segSS, segDS} {

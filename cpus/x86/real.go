@@ -38,7 +38,6 @@ func (c *CPU) real() bool { return c.cr0&cr0PE == 0 }
 // resetReal is the state in which a processor waits for its start (SDM vol. 3, table 9-1).
 func (c *CPU) resetReal() {
 	c.long, c.short16, c.AddrMask = false, true, 1<<32-1
-	c.args = argRegs32[:]
 	c.cr0, c.cr3, c.cr4 = cr0ET, 0, 0
 	c.msr.efer = 0
 	for i := range c.seg {

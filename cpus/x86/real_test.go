@@ -72,6 +72,10 @@ func TestRealModeStart(t *testing.T) {
 			t.Errorf("%s: esi %#x ebx %#x ebp %#x ecx %#x edx %#x", isa.Name, c.R[rsi], c.R[rbx], c.R[rbp], c.R[rcx], c.R[rdx])
 		}
 		require.That(t, c.R[rsp] == 0xf00 && c.Counts.Unmodelled == 0, "%s: esp %#x, %d instructions not modelled", isa.Name, c.R[rsp], c.Counts.Unmodelled)
+		c.R[rax], c.R[rdi] = 5, 6
+		narrow := c.Arg(0)
+		c.setLong(isa.Bits == 64)
+		require.That(t, narrow == 5 && c.Arg(0) == map[int]uint64{32: 5, 64: 6}[isa.Bits], "%s: argument 0 is %d, and %d in the kernel's own code", isa.Name, narrow, c.Arg(0))
 	}
 }
 
