@@ -394,7 +394,7 @@ func storeCross(c *Core, va, v uint64, n int) bool {
 			return false
 		}
 	}
-	if !c.allows(va, n, true) || !c.allows(va&^pageMask+pageBytes&c.AddrMask, int(va+uint64(n))&pageMask, true) {
+	if !c.allows(va, n, true) || !c.allows(secondPage(va, uint64(n))&c.AddrMask, int(va+uint64(n))&pageMask, true) {
 		return false
 	}
 	for i := range n {
