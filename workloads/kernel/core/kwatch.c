@@ -98,7 +98,12 @@ __kwatch __used int register_kwatch(unsigned long addr, u8 length, u8 type, kwat
 	if (nr < 0)
 		return -1;
 	listen();
-	kwatch_list[nr] = (struct kwatch){ addr, length, type, handler };
+	/* A CPU that sees the handler compares with the address, which may still be that of the watchpoint before. */
+	kwatch_list[nr] = (struct kwatch){ addr, length, type, ORDERS_FOR_SEARCH ? NULL : handler };
+	if (ORDERS_FOR_SEARCH) {
+		atomic_publish();
+		WRITE_VOLATILE(kwatch_list[nr].handler, handler);
+	}
 	set_everywhere(nr);
 	return nr;
 }

@@ -229,7 +229,8 @@ static __kwatch void call_handlers(struct pt_regs *regs, int first, int end, uns
 	for (int nr = first; nr < end; nr++) {
 		const struct kwatch *w = &kwatch_list[nr];
 
-		if (kwatch_active(nr) && at < w->addr + w->length && w->addr < at + bytes)
+		/* Its address was stored before its handler. */
+		if (kwatch_active(nr) && (atomic_observe(), 1) && at < w->addr + w->length && w->addr < at + bytes)
 			kwatch_hit(nr, regs);
 	}
 }

@@ -91,8 +91,10 @@ static __always_inline void atomic_fence(void)
  * the figures of their years were taken without.
  */
 #if defined(PREEMPT) || defined(ORDERED)
+#define ORDERS_FOR_SEARCH 1
 #define order_for_search() asm volatile("lwsync" ::: "memory")
 #else
+#define ORDERS_FOR_SEARCH 0
 #define order_for_search() ((void)0)
 #endif
 

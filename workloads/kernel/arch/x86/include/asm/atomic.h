@@ -61,6 +61,8 @@ static __always_inline void atomic_fence(void)
 	asm volatile("lock orl $0, (%%" ASM_STACK_POINTER ")" ::: "memory", "cc");
 }
 
+#define ORDERS_FOR_SEARCH 0
+
 /* Stores are seen in their order. */
 static __always_inline void atomic_publish(void)
 {
