@@ -25,7 +25,8 @@ func eachMMX(rng *rand.Rand, f func(code []byte, in x86asm.Inst)) {
 			escape := [][]byte{{0x0f}, {0x0f, 0x38}, {0x0f, 0x3a}}[opcode>>8]
 			for _, modrm := range append(mmxModRM, 0xd1, 0xe1, 0xf1) {
 				code := append(append(slices.Clone(prefix), escape...), byte(opcode), modrm, byte(rng.Uint32()))
-				in, known := disassemble(append(slices.Clone(code), make([]byte, 12)...), 64)
+				code = append(code, make([]byte, 12)...) // for longer forms
+				in, known := disassemble(code, 64)
 				d := decoder{x: in}
 				if known && slices.Contains(all, in.Op) && (d.namesMMX() || in.Op == x86asm.EMMS || in.Op == x86asm.CVTPI2PD) {
 					f(code[:in.Len], in)
