@@ -52,6 +52,8 @@ func failing() (int, bool, error) {
 	}
 	return 6, true, fail()
 }
+
+func named() (int, error) { return 5, p.ErrName }
 `
 
 // parsed is a package of one file, in a tree of its own.
@@ -106,6 +108,7 @@ failing 33: return 6, true, fail() -> return (6 - 1), true, fail()
 failing 33: return 6, true, fail() -> return *new(int), true, fail()
 failing 33: return 6, true, fail() -> return 6, false, fail()
 failing 33: return 6, true, fail() -> return 6, true, *new(error)
+named 36: func named() (int, error) { return 5, p.ErrName } -> func named() (int, error) { return 5, *new(error) }
 `
 	lines := func(s string) []string { return slices.Sorted(strings.Lines(s)) }
 	require.That(t, slices.Equal(lines(got.String()), lines(want)), "the changes are\n%s\nwant\n%s", got.String(), want)

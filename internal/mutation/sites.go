@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,11 +156,15 @@ func (s *finder) failed(n *ast.IfStmt) {
 	}
 }
 
-// fails tells whether a statement returns an error for sure.
+// fails tells whether a statement returns an error for sure: a new one, or one that has a name.
 func (s *finder) fails(n *ast.ReturnStmt) bool {
-	call, ok := n.Results[len(n.Results)-1].(*ast.CallExpr)
-	return ok && (s.of(call.Fun) == "fmt.Errorf" || s.of(call.Fun) == "errors.New")
+	last := n.Results[len(n.Results)-1]
+	call, ok := last.(*ast.CallExpr)
+	return ok && (s.of(call.Fun) == "fmt.Errorf" || s.of(call.Fun) == "errors.New") || namedError.MatchString(s.of(last))
 }
+
+// namedError matches the name of an error that a package declares.
+var namedError = regexp.MustCompile(`^(\w+\.)?[Ee]rr[A-Z]\w*$`)
 
 // statements leaves out one of several statements. A declaration does not count, and a branch does.
 func (s *finder) statements(list []ast.Stmt) {
