@@ -168,6 +168,23 @@ func TestVersionsOfCode(t *testing.T) {
 	}
 }
 
+// TestVersionsOfTwoGranules changes the part of a jump in the granule behind it, where no other code is decoded. The jump leads to one of two
+// additions.
+func TestVersionsOfTwoGranules(t *testing.T) {
+	c := cachedToys(t, toyConfig(cpus.Window, 64), 2)
+	toyWrite(c, 0x1022, adding(1)...)
+	toyWrite(c, 0x1032, adding(2)...)
+	toyWrite(c, 0x103e, jump(-8))
+	for range 4 {
+		for by, want := range []uint64{1, 2} {
+			Store(&c.Core, 0x1040, uint8(4*by-8))
+			c.R[1] = 0
+			c.goFrom(0x103e)
+			require.Equal(t, c.R[1], want, "a jump by %d leads to an addition of", 4*by-8)
+		}
+	}
+}
+
 // TestVersionsAreBounded writes more forms of an instruction than are kept. Each is executed as it is.
 func TestVersionsAreBounded(t *testing.T) {
 	c := cachedToys(t, toyConfig(cpus.Window, 64), 2)
