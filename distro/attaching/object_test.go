@@ -194,6 +194,8 @@ func TestHeld(t *testing.T) {
 		}
 		require.That(t, made[mapCreate|1<<32] == want.made && made[mapUpdateElem|1<<32] == want.put && f.loads == want.loads &&
 			len(a.Programs) == want.attached && len(a.Code()) == want.loads, "%s: %v", program, made)
+		f = with(fake{refuse: mapUpdateElem | 1<<32, errno: 7})
+		require.Error(t, require.Err(attaching.Attach(f, attaching.Attachment{Object: o}, nil)), "error 7 (E2BIG)", "%s that is not filled", program)
 	}
 }
 
