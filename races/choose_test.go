@@ -150,3 +150,29 @@ func order(trace []int) string {
 	}
 	return s
 }
+
+// TestTurnsOfAWaitedFor has a CPU work beside one that waits in a loop. Its turns have one length until the other has waited often.
+// Then they have many, so that it cannot hold a lock at the end of each.
+func TestTurnsOfAWaitedFor(t *testing.T) {
+	c := newPCT(3, 1)
+	c.begin(1)
+	lengths := func(spins int) map[int]bool {
+		seen, length, last := map[int]bool{}, 0, -1
+		for n := 0; n < spins; {
+			p := &point{last: last, runnable: []int{0, 1}, spin: last == 1}
+			switch last, _ = c.next(p); {
+			case last == 0:
+				length++
+			case length > 0:
+				seen[length] = true
+				length = 0
+			}
+			if last == 1 {
+				n++
+			}
+		}
+		return seen
+	}
+	early, late := lengths(manySpins/2), lengths(2*manySpins)
+	require.That(t, len(early) <= 2 && len(late) > 5, "turns have the lengths %v, and %v behind many waits", early, late)
+}

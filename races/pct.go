@@ -21,6 +21,7 @@ type pct struct {
 	changes []int // the points of this schedule at which a priority falls
 	order   []int // CPUs, highest priority first
 	spent   []int // by CPU: how long it has run since it fell behind, in the unit of patience
+	spins   int   // of this schedule: how often a CPU has waited in a loop
 	lags    lags
 }
 
@@ -32,6 +33,18 @@ const (
 	hotWeight   = 20  // unless it is one hot instruction
 	firstPoints = 400
 )
+
+// manySpins is when waiting may have become a cycle: a CPU whose loop takes as long as its turns may hold a lock at the end of
+// each, so that no other ever gets it. Its turns have random lengths from then on.
+const manySpins = 2000
+
+// turn returns how long the present turn may be.
+func (x *pct) turn() int {
+	if x.spins < manySpins {
+		return patience
+	}
+	return patience/2 + x.r.IntN(patience)
+}
 
 // weight counts what was executed before a point, in the unit of patience.
 func weight(p *point) int {
@@ -53,7 +66,7 @@ func (x *pct) begin(n uint64) {
 	}
 	x.r = newRand(x.seed, n)
 	x.lags.begin(x.seed, n)
-	x.points = 0
+	x.points, x.spins = 0, 0
 	x.order, x.spent = x.order[:0], x.spent[:0]
 	x.changes = x.changes[:0]
 	for range x.depth - 1 {
@@ -75,7 +88,10 @@ func (x *pct) next(p *point) (cpu, steps int) {
 	x.admit(p)
 	if p.last >= 0 && p.last < len(x.spent) {
 		x.spent[p.last] += weight(p)
-		if slices.Contains(x.changes, x.points) || p.spin || x.spent[p.last] > patience {
+		if p.spin {
+			x.spins++
+		}
+		if slices.Contains(x.changes, x.points) || p.spin || x.spent[p.last] > x.turn() {
 			x.demote(p.last)
 		}
 	}
