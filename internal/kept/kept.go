@@ -19,8 +19,8 @@ import (
 // Folder is a folder of such files. None keeps anything.
 type Folder struct {
 	path string
-	most int    // files that it keeps
-	by   string // what the content depends on beside the key
+	most int           // files that it keeps
+	by   func() string // returns what the content depends on beside the key, "" where that is not known; nil for nothing
 }
 
 // None is no folder.
@@ -33,12 +33,10 @@ const least = 1 << 20
 func Kernels() Folder { return user("kernels", 4) }
 
 // Boots returns the present user's folder for machines that have booted. Another build of this program makes other ones, so
-// its executable is part of what they are found by. It is None where that cannot be read.
+// its executable is part of what they are found by. It is read when somebody asks, and where it cannot be nothing is kept.
 func Boots() Folder {
 	f := user("boots", 8)
-	if f.by = executable(); f.by == "" {
-		return None
-	}
+	f.by = executable
 	return f
 }
 
@@ -68,26 +66,33 @@ var executable = sync.OnceValue(func() string {
 	return string(h.Sum(nil))
 })
 
-// file names the file for a key.
-func (f Folder) file(key []byte) string {
+// file names the file for a key; false where nothing is kept.
+func (f Folder) file(key []byte) (string, bool) {
 	h := sha256.New()
-	h.Write([]byte(f.by))
+	if f.by != nil {
+		by := f.by()
+		if by == "" {
+			return "", false
+		}
+		h.Write([]byte(by))
+	}
 	h.Write(key)
-	return filepath.Join(f.path, hex.EncodeToString(h.Sum(nil)))
+	return filepath.Join(f.path, hex.EncodeToString(h.Sum(nil))), f.path != ""
 }
 
 // Load returns the content that was kept for a key. A file that is cut off or changed counts as none: the hash of the content
 // stands in front of it.
 func (f Folder) Load(key []byte) ([]byte, bool) {
-	if f == None {
+	file, ok := f.file(key)
+	if !ok {
 		return nil, false
 	}
-	b, err := os.ReadFile(f.file(key))
+	b, err := os.ReadFile(file)
 	if err != nil || len(b) < sha256.Size {
 		return nil, false
 	}
 	now := time.Now()
-	_ = os.Chtimes(f.file(key), now, now) // drop goes by it
+	_ = os.Chtimes(file, now, now) // drop goes by it
 	content := b[sha256.Size:]
 	sum := sha256.Sum256(content)
 	return content, bytes.Equal(sum[:], b[:sha256.Size])
@@ -96,7 +101,8 @@ func (f Folder) Load(key []byte) ([]byte, bool) {
 // Save keeps the content for a key, and drops those beyond the bound that were not used for longest. A reader finds a file whole or not at all. A
 // folder that cannot be written keeps nothing, which costs time and nothing else.
 func (f Folder) Save(key, content []byte) {
-	if f == None || len(content) < least || os.MkdirAll(f.path, 0o700) != nil {
+	file, ok := f.file(key)
+	if !ok || len(content) < least || os.MkdirAll(f.path, 0o700) != nil {
 		return
 	}
 	t, err := os.CreateTemp(f.path, "new-")
@@ -111,7 +117,7 @@ func (f Folder) Save(key, content []byte) {
 	if closed := t.Close(); err == nil {
 		err = closed
 	}
-	if err != nil || os.Rename(t.Name(), f.file(key)) != nil {
+	if err != nil || os.Rename(t.Name(), file) != nil {
 		_ = os.Remove(t.Name()) // what is left is found by no name
 		return
 	}

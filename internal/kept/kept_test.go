@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"kprobesim/internal/require"
 )
@@ -26,7 +27,7 @@ func TestKept(t *testing.T) {
 	if _, ok := f.Load([]byte("other")); ok {
 		t.Error("another kernel is there")
 	}
-	file := f.file(packed)
+	file, _ := f.file(packed)
 	whole := require.Must(os.ReadFile(file))(t)
 	changed := bytes.Clone(whole)
 	changed[100]++
@@ -60,4 +61,35 @@ func TestNowhere(t *testing.T) {
 		_, ok := f.Load([]byte("packed"))
 		require.That(t, !ok, "%q has a kernel", f.path)
 	}
+}
+
+// TestByTheProgram finds what the same program has kept, and not what another one has, or one that cannot be told from others.
+func TestByTheProgram(t *testing.T) {
+	dir, key, content := t.TempDir(), []byte("key"), make([]byte, least)
+	of := func(program string) Folder {
+		return Folder{path: dir, most: most, by: func() string { return program }}
+	}
+	of("one").Save(key, content)
+	of("").Save(key, content)
+	for program, want := range map[string]bool{"one": true, "two": false, "": false} {
+		_, ok := of(program).Load(key)
+		require.That(t, ok == want, "%q finds it: %v", program, ok)
+	}
+	require.That(t, len(executable()) == 32, "the executable of this test cannot be read")
+}
+
+// TestUsed drops what was not used for longest.
+func TestUsed(t *testing.T) {
+	f := Folder{path: t.TempDir(), most: most}
+	for i := range byte(most) {
+		f.Save([]byte{i}, make([]byte, least))
+		file, _ := f.file([]byte{i})
+		at := time.Unix(int64(i), 0)
+		require.NoError(t, os.Chtimes(file, at, at))
+	}
+	_, first := f.Load([]byte{0})
+	f.Save([]byte("new"), make([]byte, least))
+	_, kept := f.Load([]byte{0})
+	_, second := f.Load([]byte{1})
+	require.That(t, first && kept && !second, "used %v, and kept %v; not used, and kept %v", first, kept, second)
 }
