@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -193,13 +194,11 @@ func Draw(files map[string][]byte, s *results.Set, names []string, look Look) er
 		if look.Bare {
 			files[name+".txt"] = []byte(figures.Caption(f) + "\n\n" + figures.Alt(f) + "\n")
 		}
-		drawn, err := figures.Render(f, name)
+		drawn, err := figures.Render(f, name, look.Formats...)
 		if err != nil {
 			return fmt.Errorf("figure %s: %w", name, err)
 		}
-		for file, b := range drawn {
-			files[file] = b
-		}
+		maps.Copy(files, drawn)
 	}
 	return nil
 }
