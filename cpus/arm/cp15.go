@@ -28,11 +28,12 @@ const (
 	sctlrZ   = 1 << 11
 	sctlrI   = 1 << 12
 	sctlrV   = 1 << 13
+	sctlrTRE = 1 << 28
 	sctlrAFE = 1 << 29
 
 	// sctlrFixed are bits that read as one; sctlrWritable those that can be written here.
 	sctlrFixed    = 0x00c50078
-	sctlrWritable = sctlrM | sctlrA | sctlrC | sctlrSW | sctlrZ | sctlrI | sctlrV | sctlrAFE
+	sctlrWritable = sctlrM | sctlrA | sctlrC | sctlrSW | sctlrZ | sctlrI | sctlrV | sctlrTRE | sctlrAFE
 )
 
 // setSCTLR changes SCTLR and what follows from it. The rights in the TLBs depend on it too.
@@ -43,7 +44,7 @@ func (c *CPU) setSCTLR(v uint32) {
 	if v&sctlrA != 0 {
 		c.strict = ^uint64(0)
 	}
-	if (old^c.sctlr)&(sctlrM|sctlrAFE) != 0 {
+	if (old^c.sctlr)&(sctlrM|sctlrTRE|sctlrAFE) != 0 {
 		c.flushTLB(true)
 	}
 }
@@ -122,7 +123,7 @@ func coprocTable() map[coprocKey]coproc {
 		{6, 0, 0, 0}: stored(func(c *CPU) *uint32 { return &c.dfar }, u32),
 		{6, 0, 0, 2}: stored(func(c *CPU) *uint32 { return &c.ifar }, u32),
 
-		{10, 0, 2, 0}: stored(func(c *CPU) *uint32 { return &c.prrr }, u32), // not used: TEX remap is left out
+		{10, 0, 2, 0}: stored(func(c *CPU) *uint32 { return &c.prrr }, u32),
 		{10, 0, 2, 1}: stored(func(c *CPU) *uint32 { return &c.nmrr }, u32),
 
 		{12, 0, 0, 0}: stored(func(c *CPU) *uint32 { return &c.vbar }, ^uint32(31)),

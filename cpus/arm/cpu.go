@@ -46,6 +46,7 @@ type CPU struct {
 	entered uint64 // where the last delivery came from
 	fast    bool   // a fast interrupt waits
 	system
+	inverted uint64 // bits in which physical addresses differ from where the machine has the byte
 	timers
 	debug     debugRegisters
 	reserve   reservation
@@ -84,13 +85,23 @@ func New(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	return c
 }
 
+// Unpaged is cpus.Bus.Root of a CPU that begins with translation and caches off. Its memory begins at base, which is a
+// multiple of 4 KiB: such bits are inverted in physical addresses.
+func Unpaged(base uint64) uint64 { return base | unpaged }
+
+const unpaged = 1
+
 // start gives the state in which a kernel is entered: supervisor mode with interrupts off, translation on
-// by the tables of the bus.
+// by the tables of the bus, or off.
 func (c *CPU) start() {
 	c.control = modeSupervisor | psrA | psrI | psrF
 	c.setNZCV(0)
-	c.system = system{ttbr: [2]uint32{uint32(c.Bus.Root)}, dacr: allClients}
-	c.setSCTLR(sctlrFixed | sctlrM | sctlrC | sctlrI | sctlrZ)
+	sctlr, root := uint32(sctlrFixed|sctlrM|sctlrC|sctlrI|sctlrZ), c.Bus.Root
+	if root&unpaged != 0 {
+		sctlr, root, c.inverted = sctlrFixed, 0, root&^unpaged
+	}
+	c.system = system{ttbr: [2]uint32{uint32(root)}, dacr: allClients}
+	c.setSCTLR(sctlr)
 	c.setControl(c.control)
 	c.stopTimers()
 	c.debug = debugRegisters{}

@@ -49,8 +49,9 @@ func debugTable() map[coprocKey]coproc {
 		{0, 0, 2, 2}: storedThen(func(c *CPU) *uint32 { return &c.debug.dscr }, dscrWritable|dscrMOE, (*CPU).arm),
 		{0, 0, 6, 0}: stored(func(c *CPU) *uint32 { return &c.debug.wfar }, ^uint32(0)),
 		{0, 0, 7, 0}: stored(func(c *CPU) *uint32 { return &c.debug.vcr }, 0),
-		{1, 0, 0, 4}: operation(clCoprocWrite, func(*CPU, uint32) {}), // DBGOSLAR
-		{1, 0, 1, 4}: constant(0),                                     // DBGOSLSR: not locked
+		{1, 0, 0, 4}: operation(clCoprocWrite, func(*CPU, uint32) {}),                       // DBGOSLAR
+		{1, 0, 1, 4}: constant(0),                                                           // DBGOSLSR: not locked
+		{1, 0, 3, 4}: stored(func(c *CPU) *uint32 { return &c.debug.vcr }, 0).readingZero(), // DBGOSDLR
 	}
 	for n := range uint8(breakpoints) {
 		t[coprocKey{0, 0, n, 4}] = storedThen(func(c *CPU) *uint32 { return &c.debug.bvr[n] }, ^uint32(3), (*CPU).arm)

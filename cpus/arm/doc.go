@@ -41,7 +41,7 @@
 //
 // Thumb and Jazelle state: a branch there raises an undefined-instruction exception at its target. Floating
 // point and Advanced SIMD, big-endian data, the monitor and hypervisor modes, banked forms of msr and mrs, long
-// descriptors, TEX remap, debug and performance registers, coprocessors other than 15, external aborts of
+// descriptors, debug and performance registers, coprocessors other than 15, external aborts of
 // data. What is left out is undefined and counted (cpus.Counters.Unmodelled), so that a guest which met
 // it does not look like a faulty guest.
 package arm
