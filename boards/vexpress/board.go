@@ -3,6 +3,8 @@ package vexpress
 import (
 	"debug/elf"
 	"fmt"
+	"slices"
+	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/mmu"
@@ -67,6 +69,17 @@ func (Board) Space(isa *cpus.ISA) (sim.Space, error) {
 		return sim.Space{}, fmt.Errorf("a Versatile Express board has no CPUs of %s", isa.Name)
 	}
 	return space, nil
+}
+
+// Memory is where memory begins on TC2, and how much there is room for. A CPU that begins with arm.Unpaged(base) has the
+// physical addresses of TC2.
+func (Board) Memory() (base, most uint64) { return inverted, 1 << 31 }
+
+// Lacks says of a node of TC2's device tree whether what it describes is not there: performance counters, and each
+// PrimeCell but the console.
+func (Board) Lacks(node string, compatible []string) bool {
+	pmu := func(kind string) bool { return strings.HasPrefix(kind, "arm,") && strings.HasSuffix(kind, "-pmu") }
+	return slices.Contains(compatible, "arm,primecell") && node != "serial@90000" || slices.ContainsFunc(compatible, pmu)
 }
 
 // Build implements sim.Board.

@@ -12,12 +12,15 @@
 // up to eight processors, as the architecture does. Of its shared interrupts only that of the console has a
 // source; software can make the others pending.
 //
-// RAM is at physical address 0. So bit 31 of every physical address is the reverse of that on TC2, where
-// RAM begins at 2 GiB and the devices lie below.
+// RAM is at physical address 0 of the machine. So bit 31 of every physical address is the reverse of that on TC2, where
+// RAM begins at 2 GiB and the devices lie below. A kernel of a distribution is not told so: its CPU inverts the bit
+// (arm.Unpaged).
 //
 // CPU 0 begins at the image's entry. The others wait in the boot monitor for an interrupt, while the flags of
 // the system registers are zero. They begin at the same entry, told apart by their number, in place of the
 // address that the flags give with translation off. Nothing stops a CPU again.
+//
+// The configuration controller knows the clocks of the motherboard, and switches off and restarts, which end a run.
 //
 // Left out are the console's input, its speed (a byte is sent at once), and all other devices.
 package vexpress

@@ -28,11 +28,16 @@ func (w *watched) Build(m *sim.Backplane) sim.Hardware {
 // newHardware makes the hardware of a machine of n CPUs, which never run.
 func newHardware(t testing.TB, n int) *motherboard {
 	t.Helper()
+	b, _ := newMachine(t, n)
+	return b
+}
+
+// newMachine makes the machine, too.
+func newMachine(t testing.TB, n int) (*motherboard, *sim.Machine) {
+	t.Helper()
 	im := require.Must(image.Load("many.elf", many))(t)
 	w := new(watched)
 	isa := arm.ISA()
-	if _, err := sim.New(sim.Config{ISA: isa, Board: w, CPU: cpustest.Config(isa), CPUs: n, RAM: 16 << 20, Image: im}); err != nil {
-		t.Fatal(err)
-	}
-	return w.built
+	m := require.Must(sim.New(sim.Config{ISA: isa, Board: w, CPU: cpustest.Config(isa), CPUs: n, RAM: 16 << 20, Image: im}))(t)
+	return w.built, m
 }

@@ -17,6 +17,7 @@ type motherboard struct {
 	ports []*port
 	uart  uart
 	flags uint32 // SYS_FLAGS: where further CPUs are to begin
+	controller
 }
 
 // Device implements sim.Hardware.
@@ -167,15 +168,4 @@ func (p *port) TimerOutput(timer int, from clock.Ticks) {
 			p.raise()
 		})
 	}
-}
-
-// systemRegisters lists the registers of the motherboard (V2M-P1, Status and system control registers): its identification,
-// and the flags, of which one register sets bits and the next clears them.
-var systemRegisters = []register{
-	{from: 0x00, bytes: 4, load: constant(0x1190f500)},
-	{
-		from: 0x30, bytes: 4, load: func(p *port, _ int) uint32 { return p.b.flags },
-		store: func(p *port, _ int, v, _ uint32) { p.b.flags |= v; p.changed() },
-	},
-	{from: 0x34, bytes: 4, store: func(p *port, _ int, v, _ uint32) { p.b.flags &^= v }},
 }

@@ -10,6 +10,7 @@ import (
 type register struct {
 	from, bytes uint64
 	single      bool // single bytes can be accessed beside words
+	half        bool // so can halfwords
 	// Loads and stores are given the number of the word in the row. A store changes the bits of mask, which
 	// cover the bytes that are stored.
 	load  func(p *port, word int) uint32
@@ -20,35 +21,29 @@ type register struct {
 // another size than the register's finds nothing, which the architecture leaves open.
 func find(rows []register, off uint64, size int) (r *register, word int) {
 	i := slices.IndexFunc(rows, func(r register) bool { return off-r.from < r.bytes })
-	if i < 0 || size != 4 && (size != 1 || !rows[i].single) || off&uint64(size-1) != 0 {
+	if i < 0 || size != 4 && (size != 1 || !rows[i].single) && (size != 2 || !rows[i].half) || off&uint64(size-1) != 0 {
 		return nil, 0
 	}
 	return &rows[i], int(off-rows[i].from) / 4
 }
 
-// load reads a register of 32 bits, or a byte of one.
+// load reads a register of 32 bits, or a part of one.
 func (p *port) load(rows []register, off uint64, size int) uint64 {
 	r, word := find(rows, off, size)
 	if r == nil || r.load == nil {
 		return 0
 	}
-	v := r.load(p, word) >> (8 * (off & 3))
-	if size == 1 {
-		v &= 0xff
-	}
-	return uint64(v)
+	return uint64(r.load(p, word)>>(8*(off&3))) & (1<<(8*size) - 1)
 }
 
-// store writes a register of 32 bits, or a byte of one.
+// store writes a register of 32 bits, or a part of one.
 func (p *port) store(rows []register, off uint64, size int, v uint64) {
 	r, word := find(rows, off, size)
 	if r == nil || r.store == nil {
 		return
 	}
-	shift, mask := 8*(off&3), ^uint32(0)
-	if size == 1 {
-		mask = 0xff << shift
-	}
+	shift := 8 * (off & 3)
+	mask := uint32(1<<(8*size)-1) << shift
 	r.store(p, word, uint32(v)<<shift&mask, mask)
 }
 

@@ -26,8 +26,8 @@ const (
 	fifosEmpty   = 1<<7 | 1<<4
 )
 
-// uartRegisters lists the registers of the port (PL011, table 3-1).
-var uartRegisters = []register{
+// uartRegisters lists the registers of the port (PL011, table 3-1). They have 16 bits at most, and drivers use halfwords.
+var uartRegisters = halves([]register{
 	{from: 0x00, bytes: 4, single: true, store: (*port).transmit},
 	{from: 0x18, bytes: 4, load: constant(fifosEmpty)},
 	kept(0x24, divisor, 0xffff),
@@ -43,13 +43,21 @@ var uartRegisters = []register{
 		p.consoleLine()
 	}},
 	identification(0xfe0, 0x11, 0x10, 0x14, 0, 0x0d, 0xf0, 0x05, 0xb1),
+})
+
+// halves are rows whose registers can be accessed by halfwords, too.
+func halves(rows []register) []register {
+	for i := range rows {
+		rows[i].half = true
+	}
+	return rows
 }
 
 func kept(from uint64, i int, exist uint32) register {
 	return register{
 		from: from, bytes: 4, load: func(p *port, _ int) uint32 { return p.b.uart.kept[i] },
-		store: func(p *port, _ int, v, _ uint32) {
-			p.b.uart.kept[i] = v & exist
+		store: func(p *port, _ int, v, mask uint32) {
+			p.b.uart.kept[i] = p.b.uart.kept[i]&^mask | v&exist
 			p.consoleLine()
 		},
 	}
