@@ -47,6 +47,9 @@ const (
 func symbols(im *image.Image) ([]image.Symbol, error) {
 	lo, size, ok := im.Section(".rodata")
 	if !ok {
+		lo, size, ok = im.Section(wrapped)
+	}
+	if !ok {
 		return nil, errors.New("has no section .rodata: name a kernel as packaged, not one that was stripped of its sections")
 	}
 	b := im.Bytes(lo, size)

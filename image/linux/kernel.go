@@ -3,6 +3,7 @@ package linux
 import (
 	"debug/elf"
 	"fmt"
+	"slices"
 
 	"kprobesim/image"
 )
@@ -36,7 +37,9 @@ func ReadKept(name string, b []byte, kept Keeper) (k *Kernel, err error) {
 	}()
 	k = &Kernel{}
 	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
-		if k.Setup, b, err = readSetup(b); err == nil {
+		if isZImage(b) {
+			b, err = readZImage(b, kept)
+		} else if k.Setup, b, err = readSetup(b); err == nil {
 			b, err = unpackKept(b, kept)
 		}
 		if err != nil {
@@ -48,8 +51,8 @@ func ReadKept(name string, b []byte, kept Keeper) (k *Kernel, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.Image.Machine != elf.EM_X86_64 && k.Image.Machine != elf.EM_386 {
-		return nil, fmt.Errorf("kernel %s is for %v: kernels of x86-64 and i386 are booted", name, k.Image.Machine)
+	if !slices.Contains([]elf.Machine{elf.EM_X86_64, elf.EM_386, elf.EM_ARM}, k.Image.Machine) {
+		return nil, fmt.Errorf("kernel %s is for %v: kernels of x86-64, i386 and ARM are booted", name, k.Image.Machine)
 	}
 	k.Tables, err = findTables(k.Image)
 	if err != nil {
