@@ -1,10 +1,12 @@
 package distro
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/arm"
 	"kprobesim/cpus/x86"
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
@@ -19,6 +21,7 @@ type Config struct {
 	CPUs    int                            // zero means one; more need a board that is Firmware
 	RAM     int                            // bytes; zero means DefaultRAM
 	Command string                         // the kernel's command line
+	Tree    []byte                         // the board's device tree, flattened, for a kernel of ARM
 	Initrd  []byte                         // a cpio archive, packed or not; nil for none
 	Budget  clock.Ticks                    // simulated time after which a run fails; zero means DefaultBudget of simulated seconds
 	TimerHz int64                          // what the timers of the APICs count, in Hz; zero as in sim.Config
@@ -72,7 +75,10 @@ func New(c Config) (*sim.Machine, error) {
 
 // ISA is the instruction set of a kernel.
 func ISA(k *kernel.Kernel) *cpus.ISA {
-	if k.Image.Bits == 32 {
+	switch {
+	case k.Image.Machine == elf.EM_ARM:
+		return arm.ISA()
+	case k.Image.Bits == 32:
 		return x86.ISA32()
 	}
 	return x86.ISA64()
@@ -108,6 +114,9 @@ func Begins(k *kernel.Kernel, code []byte, offset uint64) error {
 // load lays the memory out and chooses the entry.
 func (c *Config) load() (*sim.Bare, error) {
 	im := c.Kernel.Image
+	if im.Machine == elf.EM_ARM {
+		return c.loadARM()
+	}
 	end := uint64(0)
 	for _, s := range im.Segments {
 		end = max(end, s.PA+s.MemSize)

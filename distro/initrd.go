@@ -2,8 +2,11 @@ package distro
 
 import (
 	"bytes"
+	"debug/elf"
 	"embed"
 	"fmt"
+
+	kernel "kprobesim/image/linux"
 )
 
 // File is a file of an initial file system.
@@ -59,6 +62,15 @@ var programs embed.FS
 
 // Init is the program of this package for kernels of 64 or 32 bits: it prints a line and switches the machine off.
 func Init(bits int) (File, error) { return program("", bits) }
+
+// First is Init for a kernel.
+func First(k *kernel.Kernel) (File, error) {
+	if k.Image.Machine != elf.EM_ARM {
+		return Init(k.Image.Bits)
+	}
+	b, err := programs.ReadFile("init/arm.elf")
+	return File{"init", ModeProgram, b}, err
+}
 
 // Ask is the program that asks a kernel for trace events at the addresses that the file sites has, one in a line. It
 // prints what the kernel said of each and the kernel's list of probes, and switches the machine off.

@@ -282,7 +282,7 @@ func (p *Paper) figure(experiment, name, span string) (string, error) {
 		width, env = pageWidth, "figure*"
 	}
 	drawn := map[string][]byte{}
-	if err := reports.Draw(drawn, s, []string{name}, reports.Look{Width: float64(width), Bare: true, Formats: []string{"pdf"}}); err != nil {
+	if err := reports.Draw(drawn, s, []string{name}, reports.Look{Width: float64(width), Bare: true}); err != nil {
 		return "", err
 	}
 	file := experiment + "-" + name

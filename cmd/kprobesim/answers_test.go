@@ -29,7 +29,7 @@ func TestDocumentsAnswer(t *testing.T) {
 	} {
 		s := baseline(t, a.experiment)
 		files := map[string][]byte{}
-		require.NoError(t, reports.Draw(files, s, []string{a.figure}, reports.Look{Formats: []string{"svg"}}))
+		require.NoError(t, reports.Draw(files, s, []string{a.figure}, reports.Look{}))
 		holdFile(t, filepath.Join("docs", a.experiment+".svg"), string(files[a.figure+".svg"]))
 		holdBlock(t, "docs/experiments.md", a.experiment, a.text(t, s))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kprobesim/boards/pc"
+	"kprobesim/boards/vexpress"
 	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/experiments/running"
@@ -29,16 +31,16 @@ const bootDate = 1_700_000_000
 
 // bootOptions holds the options of `boot`.
 type bootOptions struct {
-	kernel, initrd, command, machine, console string
-	snapshot, from                            string
-	files                                     []string
-	stop                                      distro.Stop
-	memory, cpus                              int
-	seconds                                   float64
-	date                                      int64
-	untimed                                   bool
-	gdb                                       string
-	limit                                     *running.Limit
+	kernel, initrd, tree, command, machine, console string
+	snapshot, from                                  string
+	files                                           []string
+	stop                                            distro.Stop
+	memory, cpus                                    int
+	seconds                                         float64
+	date                                            int64
+	untimed, appended                               bool
+	gdb                                             string
+	limit                                           *running.Limit
 }
 
 func (a *app) bootCmd() *cobra.Command {
@@ -46,7 +48,7 @@ func (a *app) bootCmd() *cobra.Command {
 		Use:   "boot",
 		Short: "Boot the kernel of a distribution, as packaged",
 		Long: `Boot a kernel (--kernel vmlinuz) on the simulated processor of a machine description, with the devices of an
-old PC around it, and with --cpus N of them, which the kernel starts. The console is printed as it comes. Without --initrd the initial file system holds a small
+old PC around it, and with --cpus N of them, which the kernel starts; or a kernel of ARM (--dtb) on a Versatile Express board. The console is printed as it comes. Without --initrd the initial file system holds a small
 /init, which prints a line and switches the machine off, and what --file adds.
 
 A boot ends when the kernel halts or resets the machine, or at --until or --until-text. Two boots with the
@@ -61,6 +63,7 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 	f.StringVar(&o.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
 	f.StringVar(&o.initrd, "initrd", "", "initial file system, as the kernel takes it (default: one with a small /init)")
 	f.StringArrayVar(&o.files, "file", nil, "NAME=PATH: another file of the default initial file system; an executable one stays so (may be repeated)")
+	f.StringVar(&o.tree, "dtb", "", "for a kernel of ARM: the device tree of the board, vexpress-v2p-ca15_a7.dtb of the kernel's package")
 	f.StringVar(&o.command, "append", distro.DefaultCommand, "parameters of the kernel")
 	f.StringVar(&o.machine, "machine", "xeon-e5410", "machine description")
 	f.IntVar(&o.cpus, "cpus", 1, "how many CPUs, 1 to 32")
@@ -75,9 +78,7 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 	f.BoolVar(&o.untimed, "untimed", false, "execute without the cost model, every instruction in a cycle: quicker, for the way to --snapshot")
 	f.StringVar(&o.gdb, "gdb", "", "wait for gdb on this address of this host ("+anyPort+" for any port) before the first instruction")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if !c.Flags().Changed("append") {
-			o.command = distro.Command(o.cpus)
-		}
+		o.appended = c.Flags().Changed("append")
 		return a.boot(&o)
 	}
 	return c
@@ -161,6 +162,9 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	c.CPU, c.TimerHz, c.Board, c.Kept = mach.CPU, mach.TimerHz, pc.Legacy{Date: o.date}, kept.Boots()
 	c.Untimed = o.untimed
 	c.CPUs, c.RAM, c.Command = o.cpus, o.memory<<20, o.command
+	if err := o.onBoard(&c); err != nil {
+		return c, nil, err
+	}
 	c.Budget = clock.FromCycles(int64(o.seconds * float64(mach.CPU.Hz)))
 	if o.from != "" {
 		if c.From, err = os.ReadFile(o.from); err != nil {
@@ -169,6 +173,28 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	}
 	c.Initrd, err = o.initialFiles(c.Kernel)
 	return c, mach, err
+}
+
+// onBoard puts a kernel of ARM on its board.
+func (o *bootOptions) onBoard(c *distro.Config) (err error) {
+	arm := c.Kernel.Image.Machine == elf.EM_ARM
+	switch {
+	case o.appended:
+	case arm:
+		c.Command = distro.ARMCommand
+	default:
+		c.Command = distro.Command(o.cpus)
+	}
+	switch {
+	case arm && o.tree == "":
+		return errors.New("a kernel of ARM needs the device tree of its board, which `boot --dtb FILE` names")
+	case arm:
+		c.Board = vexpress.Board{}
+		c.Tree, err = os.ReadFile(o.tree)
+	case o.tree != "":
+		return errors.New("boot: --dtb is for kernels of ARM")
+	}
+	return err
 }
 
 // suits refuses a machine of another instruction set. Where two widths of one have the same numbers, a machine boots the
@@ -190,7 +216,7 @@ func (o *bootOptions) initialFiles(k *kernel.Kernel) ([]byte, error) {
 		}
 		return os.ReadFile(o.initrd)
 	}
-	first, err := distro.Init(k.Image.Bits)
+	first, err := distro.First(k)
 	if err != nil {
 		return nil, err
 	}

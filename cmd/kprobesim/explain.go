@@ -118,7 +118,7 @@ func (a *app) explain(o *explainOptions, places []string) error {
 // booted reads a packaged kernel, boots it for its text, and gathers what its rules look at.
 func (a *app) booted(o *explainOptions) (c distro.Config, mach *machines.Machine, k *probing.Kernel, err error) {
 	o.boot.machine = cmp.Or(o.boot.machine, defaultMachine)
-	o.boot.memory, o.boot.seconds, o.boot.command = explainMemory, distro.DefaultBudget, distro.DefaultCommand
+	o.boot.memory, o.boot.seconds = explainMemory, distro.DefaultBudget
 	o.boot.date, o.boot.cpus = bootDate, 1
 	o.boot.untimed = true // the text and the kernel's answers do not depend on what things cost
 	if c, mach, err = a.bootConfig(&o.boot); err != nil {

@@ -1,12 +1,14 @@
 #!/bin/sh
-# Builds a program for an instruction set: build.sh x86_64|i386 OUTPUT [init|ask|measure|attach|work|insert|mark|background]. It needs gcc and binutils of
-# Debian 12.
+# Builds a program for an instruction set: build.sh x86_64|i386|arm OUTPUT [init|ask|measure|attach|work|insert|mark|background]. It needs gcc and binutils of
+# Debian 12, for arm gcc-arm-linux-gnueabi; arm has init alone.
 set -eu
 dir=$(dirname "$0")
 program=${3:-init}
+x86='-fcf-protection=none -mgeneral-regs-only' gcc=gcc
 case $1 in
-x86_64) width=-m64 ;;
-i386) width='-m32 -march=i686' ;;
+x86_64) width="$x86 -m64" ;;
+i386) width="$x86 -m32 -march=i686" ;;
+arm) width='-marm -march=armv7-a -mfloat-abi=soft' gcc=arm-linux-gnueabi-gcc ;;
 *) echo "build.sh: no instruction set $1" >&2; exit 2 ;;
 esac
 source=$program
@@ -21,6 +23,6 @@ measure|attach|work) layout=-Wl,-x,-z,noseparate-code,-z,max-page-size=4096 ;;
 # One segment with everything: the file stays small.
 *) layout=-Wl,-N,-s ;;
 esac
-gcc $width -Os -std=c11 -Wall -Wextra -Werror -ffreestanding -fno-pic -fno-stack-protector -fcf-protection=none \
-  -fno-asynchronous-unwind-tables -mgeneral-regs-only -nostdlib -static -no-pie $layout -Wl,--build-id=none,-z,norelro \
+"$gcc" $width -Os -std=c11 -Wall -Wextra -Werror -ffreestanding -fno-pic -fno-stack-protector \
+  -fno-asynchronous-unwind-tables -nostdlib -static -no-pie $layout -Wl,--build-id=none,-z,norelro \
   -o "$2" "$dir/$source.c"

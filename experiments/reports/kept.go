@@ -107,7 +107,7 @@ func (k *Kept) Pictures() (map[string][]byte, error) {
 	have := func(name string) bool { return files[name+".svg"] != nil }
 	if !slices.ContainsFunc(FigureNames(), have) {
 		files = map[string][]byte{}
-		if err := Draw(files, k.Means, drawnFigures(nil, k.Means), Look{Formats: []string{"svg"}}); err != nil {
+		if err := Draw(files, k.Means, drawnFigures(nil, k.Means), Look{}); err != nil {
 			return nil, fmt.Errorf("figures of %s: %w", k.Dir, err)
 		}
 	}

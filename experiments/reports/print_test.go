@@ -24,7 +24,7 @@ func TestFiguresInAColumn(t *testing.T) {
 	} {
 		set := require.Must(compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", experiment+".csv")))(t)
 		files := map[string][]byte{}
-		err := reports.Draw(files, results.Means(set), figures, reports.Look{Width: 83.82, Formats: []string{"tex", "pdf"}})
+		err := reports.Draw(files, results.Means(set), figures, reports.Look{Width: 83.82})
 		require.Need(t, err == nil, "%s: %v", experiment, err)
 		for _, name := range figures {
 			texts := regexp.MustCompile(`\\fontsize\{([0-9.]+)pt\}`).FindAllSubmatch(files[name+".tex"], -1)

@@ -10,12 +10,10 @@ import (
 )
 
 // Look is how figures are drawn: their sides in millimetres, 0 for what they have by themselves, and whether title and
-// caption are left out of the picture, for a document that sets them in its own type. They then stand in NAME.txt. Formats
-// are those that are wanted, nil for all: a PNG takes most of the time.
+// caption are left out of the picture, for a document that sets them in its own type. They then stand in NAME.txt.
 type Look struct {
 	Width, Height float64
 	Bare          bool
-	Formats       []string
 }
 
 // drawnFigures returns the figures that a directory holds; those that can be drawn when it holds none.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -194,11 +193,13 @@ func Draw(files map[string][]byte, s *results.Set, names []string, look Look) er
 		if look.Bare {
 			files[name+".txt"] = []byte(figures.Caption(f) + "\n\n" + figures.Alt(f) + "\n")
 		}
-		drawn, err := figures.Render(f, name, look.Formats...)
+		drawn, err := figures.Render(f, name)
 		if err != nil {
 			return fmt.Errorf("figure %s: %w", name, err)
 		}
-		maps.Copy(files, drawn)
+		for file, b := range drawn {
+			files[file] = b
+		}
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ var rooms = map[string][]string{
 	"cmd": {
 		"experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running",
 		"experiments/keeping", "experiments/explaining", "experiments/timelines", "experiments/reports", "experiments/webpage", "experiments/calibration", "experiments/sensitivity", "experiments/whatif", "results", "results/compare", "results/figures", "results/formats", "results/history", "results/measured", "results/outdir", "results/tables", "races", "workloads", "gdb",
-		"paper", "distro", "distro/attaching", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "machines", "judging", "judging/describing",
+		"paper", "distro", "distro/attaching", "distro/probing", "distro/costing", "cpus", "image", "sim", "boards/pc", "boards/vexpress", "machines", "judging", "judging/describing",
 	},
 }
 

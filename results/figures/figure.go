@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -114,9 +113,9 @@ func Resize(f Figure, width, height float64, bare bool) {
 	frame.Bare = frame.Bare || bare
 }
 
-// Render draws a figure as name.svg, name.png (200 dots an inch), name.pdf and name.tex (PGF, for LaTeX), or in some
-// of these formats. The bytes depend on the figure alone.
-func Render(f Figure, name string, formats ...string) (map[string][]byte, error) {
+// Render draws a figure as name.svg, name.png (200 dots an inch), name.pdf and name.tex (PGF, for LaTeX). The
+// bytes depend on the figure alone.
+func Render(f Figure, name string) (map[string][]byte, error) {
 	if err := f.frame().validate(); err != nil {
 		return nil, fmt.Errorf("figure %s: %w", name, err)
 	}
@@ -131,9 +130,6 @@ func Render(f Figure, name string, formats ...string) (map[string][]byte, error)
 		ext    string
 		render func(Figure) ([]byte, error)
 	}{{"svg", renderSVG}, {"png", renderPNG}, {"pdf", renderPDF}, {"tex", renderTeX}} {
-		if formats != nil && !slices.Contains(formats, format.ext) {
-			continue
-		}
 		data, err := format.render(f)
 		if err != nil {
 			return nil, fmt.Errorf("figure %s.%s: %w", name, format.ext, err)

@@ -54,18 +54,14 @@ func plainNumbers(tex []byte) []byte {
 	return out.Bytes()
 }
 
-// Numbers of the canvas with an exponent, and lengths with more digits than a thousandth of a point.
-var (
-	exponents = regexp.MustCompile(`-?[0-9.]+e-[0-9]+`)
-	lengths   = regexp.MustCompile(`-?[0-9]+\.[0-9]{4,}pt`)
-)
-
 // withoutExponents makes zeroes of numbers with exponents, which TeX does not read: they are as good as nothing.
-func withoutExponents(text []byte) []byte { return exponents.ReplaceAll(text, []byte("0")) }
+func withoutExponents(text []byte) []byte {
+	return regexp.MustCompile(`-?[0-9.]+e-[0-9]+`).ReplaceAll(text, []byte("0"))
+}
 
 // roundLengths rounds lengths to a thousandth of a point: the digits behind that differ between processors.
 func roundLengths(text []byte) []byte {
-	return lengths.ReplaceAllFunc(text, func(b []byte) []byte {
+	return regexp.MustCompile(`-?[0-9]+\.[0-9]{4,}pt`).ReplaceAllFunc(text, func(b []byte) []byte {
 		v, err := strconv.ParseFloat(string(b[:len(b)-len("pt")]), 64)
 		if err != nil {
 			return b // no number after all

@@ -1,0 +1,116 @@
+package distro_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kprobesim/boards/vexpress"
+	"kprobesim/cpus/arm"
+	"kprobesim/cpus/cpustest"
+	"kprobesim/distro"
+	kernel "kprobesim/image/linux"
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
+	"kprobesim/sim"
+)
+
+// armConfig is a packaged kernel of ARM with the small /init and the device tree that comes with it. The processor is a
+// Cortex-A15 by its number.
+func armConfig(t *testing.T) distro.Config {
+	t.Helper()
+	file := hosttools.Kernels(t, "arm/vmlinuz*-armmp", "booting the kernel of a distribution for ARM")[0]
+	k := require.Must(kernel.Read(file, require.Must(os.ReadFile(file))(t)))(t)
+	cfg := cpustest.Config(arm.ISA())
+	cfg.Processor["midr"], cfg.Processor["cluster"] = 0x412fc0f1, 0
+	return distro.Config{
+		Kernel: k, CPU: cfg, TimerHz: arm.ISA().TimerHz, Board: vexpress.Board{}, Command: distro.ARMCommand,
+		Tree:   require.Must(os.ReadFile(filepath.Join(filepath.Dir(file), "vexpress-v2p-ca15_a7.dtb")))(t),
+		Initrd: distro.Initrd([]distro.File{require.Must(distro.First(k))(t)}),
+	}
+}
+
+// boot boots, and looks for what a kernel says at the end and for complaints.
+func bootOnARM(t *testing.T, c distro.Config) *sim.Machine {
+	t.Helper()
+	m, err := distro.Run(c, distro.Stop{})
+	require.Need(t, m != nil && err == nil, "%v", err)
+	require.That(t, strings.Contains(m.Console(), "\ninit: running\r\n") && m.Ended() == distro.Halted, "ended by %q:\n%s", m.Ended(), m.Console())
+	for _, bad := range []string{"Oops", "BUG:", "WARNING:", "undefined instruction"} {
+		require.That(t, !strings.Contains(m.Console(), bad), "the kernel complains (%s):\n%s", bad, m.Console())
+	}
+	return m
+}
+
+// TestBootARM boots the kernel of a distribution for ARM to /init, without the cost model and with it, and compares what it
+// prints with what it prints under qemu.
+func TestBootARM(t *testing.T) {
+	c := armConfig(t)
+	c.Untimed = true
+	untimed := bootOnARM(t, c)
+	c.Untimed = false
+	timed := bootOnARM(t, c)
+	got := armLines(timed.Console())
+	if different := firstDifference(got, armLines(untimed.Console())); different != "" {
+		t.Errorf("with the cost model, and below without it: %s", different)
+	}
+	n := timed.CPU(0).Counters()
+	require.That(t, n.Unmodelled == 1 && strings.Contains(n.LastUnknown, "floating point"), "%d instructions are not modelled, the last %s", n.Unmodelled, n.LastUnknown)
+	if different := firstDifference(got, armLines(armUnderQemu(t, c))); different != "" {
+		t.Error(different)
+	}
+	t.Logf("%d lines agree", len(got))
+}
+
+// TestBootARMTwice holds that a boot is the same each time.
+func TestBootARMTwice(t *testing.T) {
+	c := armConfig(t)
+	run := func() *sim.Machine { return require.Must(distro.Run(c, distro.Stop{Symbol: "rest_init"}))(t) }
+	a, b := run(), run()
+	require.That(t, a.Ended() == distro.AtSymbol && a.Console() == b.Console() && a.CPU(0).Now() == b.CPU(0).Now() &&
+		slices.Equal(a.CPU(0).Registers(), b.CPU(0).Registers()), "two boots differ, or ended by %q:\n%s\n%s", a.Ended(), a.Console(), b.Console())
+}
+
+// ofARM lists what a line may tell of what qemu has otherwise: a clock of the day, a counter at another rate, floating point,
+// another revision of the processor, a tile with another number; and what has another address here.
+var ofARM = regexp.MustCompile(`rtc|sp804|arch_timer|arch_sys_counter|sched_clock|delay loop|BogoMIPS|VFP|ThumbEE|ARMv7 Processor|audit|` +
+	`cma: Reserved|Memory:|unpack rootfs|initrd|PL011 rev|PL111|clcd|Fixed dependency|device link|link (with|to)`)
+
+// tile is the complaint that the board's number is not that of the tree: qemu has a tile with the other processor alone.
+var tile = regexp.MustCompile(`(?s)[^\n]*\[ cut here \].*?matching hardware[^\n]*\n`)
+
+func armLines(console string) []string {
+	_, console, _ = strings.Cut(console, "Booting Linux")
+	return slices.DeleteFunc(plain(tile.ReplaceAllString(console, "")), ofARM.MatchString)
+}
+
+// armUnderQemu boots a kernel under qemu with the tree that it gets here, and returns what it printed.
+func armUnderQemu(t *testing.T, c distro.Config) string {
+	t.Helper()
+	qemu := hosttools.Need(t, "qemu-system-arm", "qemu-system-arm", "the comparison of a boot with qemu's")
+	dir := t.TempDir()
+	write := func(name string, b []byte) string {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(file, b, 0o644))
+		return file
+	}
+	tree := require.Must(distro.Describe(c, 0))(t)
+	cmd := exec.Command(qemu, "-M", "vexpress-a15", "-m", "512", "-display", "none", "-serial", "stdio", "-no-reboot", "-kernel", c.Kernel.Image.Name,
+		"-dtb", write("tree", tree), "-initrd", write("initrd", c.Initrd), "-append", c.Command)
+	var out output
+	cmd.Stdout = &out
+	require.NoError(t, cmd.Start())
+	for range 1200 { // two minutes
+		if time.Sleep(100 * time.Millisecond); out.has("Power down") {
+			break
+		}
+	}
+	_ = cmd.Process.Kill() // it may have ended
+	_ = cmd.Wait()
+	return out.text()
+}
