@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 	"kprobesim/machines"
@@ -19,7 +20,7 @@ func powerCycles(t *testing.T, m *machines.Machine, c loopCode, times int) float
 	t.Helper()
 	const ram, at, va, data = 16 << 20, 0x200000, 0xc000_0000_0000_0000, 0x300000
 	isa := targets.Find(targets.List(), m.ISA).ISA
-	mem := mmu.NewMemory(ram)
+	mem := cpustest.Memory(t, ram)
 	root := require.Must(isa.Tables(mem, ram/2, []mmu.Mapping{{VA: va, Writable: true, Exec: true, Limit: ram / 2}}))(t)
 	code := powerBytes(t, c, times)
 	mem.Write(at, code)

@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/arm"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/experiments/exptest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
@@ -20,7 +21,7 @@ func tc2Cycles(t *testing.T, m *machines.Machine, body []uint32, times int) floa
 	t.Helper()
 	const ram, at, va, data = 16 << 20, 0x200000, 0xc000_0000, 0x300000
 	isa := arm.ISA()
-	mem := mmu.NewMemory(ram)
+	mem := cpustest.Memory(t, ram)
 	root := require.Must(isa.Tables(mem, ram/2, []mmu.Mapping{{VA: va, Writable: true, Exec: true, Limit: ram / 2}}))(t)
 	code := []uint32{0xe3a05000, 0xe3a06003, 0xe1a0c002, 0xe1a03000, 0xe1a04001} // mov r5, #0; mov r6, #3; mov r12, r2; mov r3, r0; mov r4, r1
 	for range times {

@@ -14,12 +14,12 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/cpustest"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 	"kprobesim/machines"
-	"kprobesim/mmu"
 	"kprobesim/targets"
 )
 
@@ -365,7 +365,7 @@ func loopCycles(t *testing.T, m *machines.Machine, code []byte) float64 {
 	const pa = 0x200000
 	target := targets.Find(targets.List(), m.ISA)
 	isa := target.ISA
-	mem := mmu.NewMemory(16 << 20)
+	mem := cpustest.Memory(t, 16<<20)
 	space := require.Must(target.Board.Space(isa))(t)
 	root := require.Must(isa.Tables(mem, 15<<20, space.Maps))(t)
 	mem.Write(pa, code)

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // host starts a timer, or says that there is none.
-func host(t *testing.T) *Host {
+func thisHost(t *testing.T) *Host {
 	t.Helper()
 	h, err := NewHost()
 	if err != nil {
@@ -55,7 +55,7 @@ func patient(h *Host, code []byte, pages ...uint64) (v float64, err error) {
 
 // Chains of additions and multiplications are the same on every processor since 2008: a cycle, and three.
 func TestHostTimesChains(t *testing.T) {
-	h := host(t)
+	h := thisHost(t)
 	for _, c := range []struct {
 		name string
 		code []byte
@@ -71,7 +71,7 @@ func TestHostTimesChains(t *testing.T) {
 
 // A block that faults is reported, and the next one is timed all the same.
 func TestHostSurvivesFaults(t *testing.T) {
-	h := host(t)
+	h := thisHost(t)
 	for code, want := range map[string]error{"\x8b\x07": native.ErrFault, "\x0f\x0b": native.ErrFault, "\xeb\xfe": native.ErrForever} {
 		if testing.Short() && want == native.ErrForever {
 			continue

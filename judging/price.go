@@ -10,6 +10,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/x86"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/host"
 	"kprobesim/mmu"
 )
 
@@ -42,9 +43,9 @@ type world struct {
 	pages []uint64
 }
 
-// load makes a world.
-func (p *Pricer) load(code []byte, pages []uint64) (*world, error) {
-	w := &world{mem: mmu.NewMemory(ram), pages: pages}
+// load makes a world, in memory of the host that is given back behind it.
+func (p *Pricer) load(of *host.Pages, code []byte, pages []uint64) (*world, error) {
+	w := &world{mem: mmu.NewMemoryOf(of.Zeroed, ram), pages: pages}
 	maps := []mmu.Mapping{
 		{VA: codePage, PA: codeFrame, Size: dataFrame - codeFrame, Exec: true},
 		{VA: control, PA: dataFrame, Size: pageSize, Writable: true},
@@ -83,11 +84,12 @@ func (w *world) once() (clock.Ticks, cpus.Exit) {
 func (p *Pricer) Pages(block []byte) ([]uint64, error) { return p.pages(block, long) }
 
 // pages is Pages of so many copies.
-func (p *Pricer) pages(block []byte, copies int) ([]uint64, error) {
+func (p *Pricer) pages(block []byte, copies int) (pages []uint64, err error) {
 	code := program(block, copies, times(loops, copies), false)
-	var pages []uint64
+	var of host.Pages
+	defer func() { err = errors.Join(err, of.Free()) }()
 	for {
-		w, err := p.load(code, pages)
+		w, err := p.load(&of, code, pages)
 		if err != nil {
 			return nil, err
 		}
@@ -131,11 +133,13 @@ func (p *Pricer) Cycles(block []byte, pages []uint64) (float64, error) {
 }
 
 // cycles is Cycles by a loop of so many copies and one of half as many.
-func (p *Pricer) cycles(block []byte, pages []uint64, copies int) (float64, error) {
+func (p *Pricer) cycles(block []byte, pages []uint64, copies int) (_ float64, err error) {
+	var of host.Pages
+	defer func() { err = errors.Join(err, of.Free()) }()
 	var took [2]clock.Ticks
 	less, times := copies/2, times(loops, copies)
 	for i, n := range []int{copies, less} {
-		w, err := p.load(program(block, n, times, false), pages)
+		w, err := p.load(&of, program(block, n, times, false), pages)
 		if err != nil {
 			return 0, err
 		}

@@ -20,7 +20,7 @@ import (
 	"kprobesim/cpus/x86"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
-	hostsettings "kprobesim/internal/host"
+	"kprobesim/internal/host"
 	"kprobesim/internal/require"
 	"kprobesim/machines"
 )
@@ -198,13 +198,13 @@ func said(s Summary) string {
 // TestLongerLoads prices loads that begin where a store does and read more: in a chain, with nothing that waits for them, and with
 // the rest of their bytes in a later store.
 func TestLongerLoads(t *testing.T) {
-	code := hostsettings.Code
-	defer func() { hostsettings.Code = code }()
+	code := host.Code
+	defer func() { host.Code = code }()
 	for _, hands := range []clock.Ticks{0, 20} {
 		c := *machine(t, "xeon-gold-6330")
 		c.Events = maps.Clone(c.Events)
 		c.Events["forward_longer"] = hands * clock.PerCycle
-		for _, hostsettings.Code.Off = range []bool{false, true} {
+		for _, host.Code.Off = range []bool{false, true} {
 			p := NewPricer(&c)
 			for block, cycles := range map[string][2]float64{
 				"\x89\x47\x08\x48\x8b\x47\x08":             {12, 20}, // mov %eax,8(%rdi); mov 8(%rdi),%rax
@@ -213,7 +213,7 @@ func TestLongerLoads(t *testing.T) {
 			} {
 				pages := require.Must(p.Pages([]byte(block)))(t)
 				v := require.Must(p.Cycles([]byte(block), pages))(t)
-				require.That(t, math.Abs(v-cycles[hands/20]) < 1, "%x takes %.2f cycles, wanted %v (host code off: %v)", block, v, cycles, hostsettings.Code.Off)
+				require.That(t, math.Abs(v-cycles[hands/20]) < 1, "%x takes %.2f cycles, wanted %v (host code off: %v)", block, v, cycles, host.Code.Off)
 			}
 		}
 	}
@@ -222,12 +222,12 @@ func TestLongerLoads(t *testing.T) {
 // TestStoresHandOverBytes prices chains of a store and of a load that begins behind it, in front of it or ends behind it.
 func TestStoresHandOverBytes(t *testing.T) {
 	inside, before, behind := "\x48\x89\x47\x08\x8b\x47\x0c", "\x48\x89\x47\x08\x8b\x47\x06", "\x48\x89\x47\x08\x8b\x47\x0d" // mov %rax,8(%rdi); mov 12(%rdi),%eax
-	code := hostsettings.Code
-	defer func() { hostsettings.Code = code }()
+	code := host.Code
+	defer func() { host.Code = code }()
 	for _, hands := range []bool{true, false} {
 		c := *machine(t, "xeon-gold-6330")
 		c.BackEnd.ForwardsInside = hands
-		for _, hostsettings.Code.Off = range []bool{false, true} {
+		for _, host.Code.Off = range []bool{false, true} {
 			p := NewPricer(&c)
 			for _, x := range []struct {
 				block string
@@ -235,7 +235,7 @@ func TestStoresHandOverBytes(t *testing.T) {
 			}{{inside, !hands}, {before, true}, {behind, true}} {
 				pages := require.Must(p.Pages([]byte(x.block)))(t)
 				v := require.Must(p.Cycles([]byte(x.block), pages))(t)
-				require.That(t, (v > 10) == x.waits && v >= 5, "%x takes %.2f cycles, waits for the cache: %v (host code off: %v)", x.block, v, x.waits, hostsettings.Code.Off)
+				require.That(t, (v > 10) == x.waits && v >= 5, "%x takes %.2f cycles, waits for the cache: %v (host code off: %v)", x.block, v, x.waits, host.Code.Off)
 			}
 		}
 	}
