@@ -49,8 +49,7 @@ func sameEverywhere(t *testing.T, name string) {
 		measure        running.Measure
 	}{
 		{"one processor", 1, 1, kinds.Measure},
-		{"two processors", 2, 2, kinds.Measure},
-		{"once more", 2, 5, kinds.Measure},
+		{"two processors", 2, 5, kinds.Measure},
 		{"observed", 1, 1, watched},
 	} {
 		got := directory(t, name, sets, c.procs, c.workers, c.measure)

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 
 	"kprobesim/kprobes"
-	"kprobesim/targets"
+	"kprobesim/kprobes/arm"
 
 	cpu "kprobesim/cpus/arm"
 )
@@ -38,7 +38,7 @@ func (l *lab) trial(w uint32) (*trial, string, bool) {
 
 // handler is the guest's function for an instruction.
 func (l *lab) handler(w uint32) (string, bool) {
-	c, err := targets.Find(targets.List(), "arm").Probes.Prepare(kprobes.Insn{
+	c, err := arm.Arch().Prepare(kprobes.Insn{
 		Code: binary.LittleEndian.AppendUint32(nil, w), Year: l.year,
 	})
 	if err != nil {
