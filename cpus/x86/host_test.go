@@ -102,7 +102,7 @@ func compareGroup(t *testing.T, g *gen, a abi, known *departures, ran map[functi
 	text := layout(h, g.forms)
 	out := runNatively(t, h, text, of, vs)
 	sim := newUserSim(t, a, text, h.labels["save"])
-	bad := 0
+	bad, decoder := 0, &CPU{long: a.bits == 64}
 	for i, v := range vs {
 		f, want := of[i], parseOutcome(out[i*outcomeBytes:])
 		got := sim.run(f, v)
@@ -128,7 +128,7 @@ func compareGroup(t *testing.T, g *gen, a abi, known *departures, ran map[functi
 			continue
 		}
 		if want.signal == 0 {
-			noteRan(f, a.bits, ran)
+			noteRan(decoder, f, a.bits, ran)
 		}
 	}
 	t.Logf("%d forms, %d vectors, %d differences", len(g.forms), len(vs), bad)
@@ -233,9 +233,8 @@ type function struct {
 	code uintptr
 }
 
-// noteRan decodes the instructions of a form and notes their functions.
-func noteRan(f *form, bits int, ran map[function]bool) {
-	c := &CPU{long: bits == 64}
+// noteRan decodes the instructions of a form by a CPU of its mode and notes their functions.
+func noteRan(c *CPU, f *form, bits int, ran map[function]bool) {
 	for i := 0; i < len(f.code); {
 		in, op := c.Decode(f.code[i:], f.at+uint64(i))
 		x, _ := disassemble(f.code[i:], bits)

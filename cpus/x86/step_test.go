@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -119,11 +120,12 @@ func stepDifference(want, got *stepState, undefined uint64) string {
 			s = append(s, fmt.Sprintf("  xmm%d: host %#x, simulator %#x", i, want.xmm[i], got.xmm[i]))
 		}
 	}
-	for i := range want.mem {
-		if want.mem[i] != got.mem[i] {
-			s = append(s, fmt.Sprintf("  memory at %#x: host % x, simulator % x", traceeData+i, want.mem[i:min(i+16, stepBytes)], got.mem[i:min(i+16, stepBytes)]))
-			break
+	if !bytes.Equal(want.mem, got.mem) {
+		i := 0
+		for want.mem[i] == got.mem[i] {
+			i++
 		}
+		s = append(s, fmt.Sprintf("  memory at %#x: host % x, simulator % x", traceeData+i, want.mem[i:min(i+16, stepBytes)], got.mem[i:min(i+16, stepBytes)]))
 	}
 	return strings.Join(s, "\n")
 }
