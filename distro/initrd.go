@@ -64,20 +64,14 @@ var programs embed.FS
 func Init(bits int) (File, error) { return program("", bits) }
 
 // First is Init for a kernel.
-func First(k *kernel.Kernel) (File, error) {
-	if k.Image.Machine != elf.EM_ARM {
-		return Init(k.Image.Bits)
-	}
-	b, err := programs.ReadFile("init/arm.elf")
-	return File{"init", ModeProgram, b}, err
-}
+func First(k *kernel.Kernel) (File, error) { return programOf("", k) }
 
 // Ask is the program that asks a kernel for trace events at the addresses that the file sites has, one in a line. It
 // prints what the kernel said of each and the kernel's list of probes, and switches the machine off.
 func Ask(bits int) (File, error) { return program("ask-", bits) }
 
-// Measure is the program that carries orders out: package measuring gives them.
-func Measure(bits int) (File, error) { return program("measure-", bits) }
+// Measure is the program that carries orders out in a kernel: package measuring gives them.
+func Measure(k *kernel.Kernel) (File, error) { return programOf("measure-", k) }
 
 // Attach is that program with room for system calls of package attaching. There is one for kernels of 64 bits.
 func Attach(bits int) (File, error) { return program("attach-", bits) }
@@ -114,10 +108,21 @@ func Object(name string) ([]byte, error) {
 
 // program is the first program of user mode.
 func program(prefix string, bits int) (File, error) {
-	name := "x86_64.elf"
 	if bits == 32 {
-		name = "i386.elf"
+		return read(prefix + "i386.elf")
 	}
-	b, err := programs.ReadFile("init/" + prefix + name)
+	return read(prefix + "x86_64.elf")
+}
+
+// programOf is program for the instruction set of a kernel.
+func programOf(prefix string, k *kernel.Kernel) (File, error) {
+	if k.Image.Machine == elf.EM_ARM {
+		return read(prefix + "arm.elf")
+	}
+	return program(prefix, k.Image.Bits)
+}
+
+func read(name string) (File, error) {
+	b, err := programs.ReadFile("init/" + name)
 	return File{"init", ModeProgram, b}, err
 }

@@ -267,9 +267,10 @@ func at(l []string, i int) string {
 func TestInitIsFresh(t *testing.T) {
 	hosttools.Compiler(t, "x86_64-linux-gnu-gcc", "amd64", "gcc-x86-64-linux-gnu", "building init")
 	for bits, isa := range map[int]string{64: "x86_64", 32: "i386"} {
+		made := &kernel.Kernel{Image: &image.Image{Bits: bits}}
 		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.Init(bits) })
 		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(bits) })
-		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(bits) })
+		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
 		if bits == 64 {
 			checkProgram(t, isa, "attach", "attach-", func() (distro.File, error) { return distro.Attach(bits) })
 			checkProgram(t, isa, "work", "work-", func() (distro.File, error) { return distro.Work(bits) })
@@ -283,11 +284,12 @@ func TestInitIsFresh(t *testing.T) {
 	}
 }
 
-// TestInitOfARMIsFresh builds the program of ARM again.
+// TestInitOfARMIsFresh builds the programs of ARM again.
 func TestInitOfARMIsFresh(t *testing.T) {
 	hosttools.Compiler(t, "arm-linux-gnueabi-gcc", "arm", "gcc-arm-linux-gnueabi", "building init for ARM")
 	made := &kernel.Kernel{Image: &image.Image{Machine: elf.EM_ARM}}
 	checkProgram(t, "arm", "init", "", func() (distro.File, error) { return distro.First(made) })
+	checkProgram(t, "arm", "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
 }
 
 // checkProgram builds a program and compares it with the committed one.

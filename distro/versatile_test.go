@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func armConfig(t *testing.T) distro.Config {
 	}
 }
 
-// boot boots, and looks for what a kernel says at the end and for complaints.
+// bootOnARM boots, and looks for what a kernel says at the end and for complaints.
 func bootOnARM(t *testing.T, c distro.Config) *sim.Machine {
 	t.Helper()
 	m, err := distro.Run(c, distro.Stop{})
@@ -74,6 +75,26 @@ func TestBootARMTwice(t *testing.T) {
 	a, b := run(), run()
 	require.That(t, a.Ended() == distro.AtSymbol && a.Console() == b.Console() && a.CPU(0).Now() == b.CPU(0).Now() &&
 		slices.Equal(a.CPU(0).Registers(), b.CPU(0).Registers()), "two boots differ, or ended by %q:\n%s\n%s", a.Ended(), a.Console(), b.Console())
+}
+
+// TestSnapshotOnARM goes on from a snapshot as the machine does from which it was taken, with a timer pending.
+func TestSnapshotOnARM(t *testing.T) {
+	c := armConfig(t)
+	c.Print = func(m *sim.Machine, _ string) {
+		if strings.HasSuffix(m.Console(), "devtmpfs: initialized\r\n") {
+			m.End("enough")
+		}
+	}
+	c.Command = "earlycon=pl011,0x1c090000 " + c.Command
+	whole := require.Must(distro.Run(c, distro.Stop{Symbol: "rest_init"}))(t)
+	part := c
+	part.From = require.Must(distro.Snapshot(c, whole))(t)
+	rest := require.Must(distro.Run(part, distro.Stop{}))(t)
+	whole.Resume()
+	require.NoError(t, whole.Run())
+	require.Need(t, whole.Ended() == "enough", "ended by %q:\n%s", whole.Ended(), whole.Console())
+	a, b := look(whole), look(rest)
+	require.That(t, reflect.DeepEqual(a, b), "with a snapshot %+v, without %+v", b, a)
 }
 
 // ofARM lists what a line may tell of what qemu has otherwise: a clock of the day, a counter at another rate, floating point,

@@ -12,7 +12,7 @@ import (
 
 // motherboard is the hardware of one machine.
 type motherboard struct {
-	m     *sim.Backplane
+	m     *sim.Backplane `state:"-"`
 	gic   *gic
 	ports []*port
 	uart  uart
@@ -31,8 +31,8 @@ func (b *motherboard) Waiting(i int) string { return fmt.Sprintf("interrupt %d",
 
 // port is the board as one CPU sees it.
 type port struct {
-	b      *motherboard
-	cpu    int
+	b      *motherboard   `state:"-"`
+	cpu    int            `state:"-"`
 	expiry [2]sim.EventID // of the CPU's timers
 }
 
@@ -163,9 +163,14 @@ func (p *port) TimerOutput(timer int, from clock.Ticks) {
 	up := from != arm.Never && from <= p.b.m.Time(p.cpu)
 	p.own().private.input(timerIDs[timer], up)
 	if !up && from != arm.Never {
-		p.expiry[timer] = events.Push(from, func() {
-			p.own().private.input(timerIDs[timer], true)
-			p.raise()
-		})
+		p.expiry[timer] = events.Push(from, p.expire(timer))
+	}
+}
+
+// expire is the event of a timer whose output goes up.
+func (p *port) expire(timer int) func() {
+	return func() {
+		p.own().private.input(timerIDs[timer], true)
+		p.raise()
 	}
 }

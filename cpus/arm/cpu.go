@@ -52,9 +52,9 @@ type CPU struct {
 	reserve   reservation
 	lineShift uint
 
-	cfg     *cpus.Config
-	event   [events]clock.Ticks
-	machine *machine
+	cfg     *cpus.Config        `state:"-"`
+	event   [events]clock.Ticks `state:"-"`
+	machine *machine            `state:"-"`
 }
 
 // machine holds what the CPUs of one machine share.

@@ -33,7 +33,10 @@ static inline long call6(long number, long a, long b, long c, long d, long e, lo
 	return result;
 }
 #elif defined __arm__
-enum { WRITE = 4, REBOOT = 88 };
+enum {
+	FORK = 2, READ = 3, WRITE = 4, OPEN = 5, CLOSE = 6, MOUNT = 21, MKDIR = 39, GETPPID = 64, REBOOT = 88, INIT_MODULE = 128,
+	DELETE_MODULE = 129, NANOSLEEP = 162, PREAD = 180, SCHED_SETAFFINITY = 241, PERF_EVENT_OPEN = 364, FINIT_MODULE = 379
+};
 
 static inline long call5(long number, long a, long b, long c, long d, long e)
 {
@@ -42,10 +45,11 @@ static inline long call5(long number, long a, long b, long c, long d, long e)
 	register long r2 __asm__("r2") = c;
 	register long r3 __asm__("r3") = d;
 	register long r4 __asm__("r4") = e;
+	register long r5 __asm__("r5") = 0; /* the upper half of an offset */
 	register long r7 __asm__("r7") = number;
 
 	/* syscall(2): svc 0, the number in r7. */
-	__asm__ volatile("svc #0" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r7) : "memory");
+	__asm__ volatile("svc #0" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5), "r"(r7) : "memory");
 	return r0;
 }
 #else

@@ -46,9 +46,14 @@ volatile unsigned short listeners __attribute__((section(".probes"))) = 0;
 #endif
 
 /* A marker is an instruction that nothing else executes. It costs what an empty call costs. */
+#ifdef __arm__
+#define RETURN "bx lr"
+#else
+#define RETURN "ret"
+#endif
 #define MARKER(name) \
 	void name(void); \
-	__asm__(".globl " #name "\n\t.type " #name ", @function\n" #name ":\n\tret\n\t.size " #name ", .-" #name)
+	__asm__(".globl " #name "\n\t.type " #name ", %function\n" #name ":\n\t" RETURN "\n\t.size " #name ", .-" #name)
 
 __asm__(".text\n\t.balign 64");
 MARKER(mark_orders);
@@ -61,6 +66,9 @@ long user_function(long n);
 #ifdef __x86_64__
 __asm__(".balign 16\n\t.globl user_function\n\t.type user_function, @function\nuser_function:\n\t"
 	"push %rbp\n\tmov %rsp, %rbp\n\tlea 1(%rdi), %rax\n\tpop %rbp\n\tret\n\t.size user_function, .-user_function");
+#elif defined __arm__
+__asm__(".balign 16\n\t.globl user_function\n\t.type user_function, %function\nuser_function:\n\t"
+	"push {r11, lr}\n\tadd r11, sp, #4\n\tadd r0, r0, #1\n\tpop {r11, pc}\n\t.size user_function, .-user_function");
 #else
 __asm__(".balign 16\n\t.globl user_function\n\t.type user_function, @function\nuser_function:\n\t"
 	"push %ebp\n\tmov %esp, %ebp\n\tmov 8(%ebp), %eax\n\tinc %eax\n\tpop %ebp\n\tret\n\t"

@@ -28,7 +28,7 @@ const labRAM = 192 << 20
 // Boot boots a kernel without the cost model until the program waits for orders. The initial file system of c is
 // replaced by one with the program and files. It fails for a kernel that does not come so far.
 func Boot(c distro.Config, files ...distro.File) (*Lab, error) {
-	f, err := distro.Measure(c.Kernel.Image.Bits)
+	f, err := distro.Measure(c.Kernel)
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func TestRefusals(t *testing.T) {
 func TestNobodyWatches(t *testing.T) {
 	for _, l := range labs(t) {
 		k := l.Kernel()
-		first := require.Must(distro.Measure(k.Image.Bits))(t)
+		first := require.Must(distro.Measure(k))(t)
 		c := config(k)
 		c.Initrd, c.Untimed = distro.Initrd([]distro.File{first}), true
 		m, err := distro.Run(c, distro.Stop{})

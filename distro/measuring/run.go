@@ -1,13 +1,12 @@
 package measuring
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"kprobesim/sim"
 )
 
 // Files of the kernel, where the program has mounted their file systems.
@@ -289,9 +288,6 @@ func (s *session) finish(r *Region, o *Order, probes []probe, before []Counted) 
 	return nil
 }
 
-// breakpoint is the instruction that a probe of user mode stands for (SDM vol. 2, INT3).
-const breakpoint = 0xcc
-
 // planted lists where the program's text in memory has a breakpoint that its file has not. The kernel has no list of
 // such probes.
 func (s *session) planted() (out []uint64, err error) {
@@ -300,9 +296,9 @@ func (s *session) planted() (out []uint64, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the text of the program: %w", err)
 	}
-	for i, c := range b {
-		if c == breakpoint && c != file[text.Off+uint64(i)] {
-			out = append(out, text.Vaddr+uint64(i))
+	for i, n := uint64(0), s.arch().align; i+n <= uint64(len(b)); i += n {
+		if c := b[i : i+n]; s.arch().planted(c) && !bytes.Equal(c, file[text.Off+i:text.Off+i+n]) {
+			out = append(out, text.Vaddr+i)
 		}
 	}
 	return out, nil
@@ -348,7 +344,7 @@ func (s *session) optimized() error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(listed(said[0]), func(l Listed) bool { return l.Optimized && !jumps(s.m, l.Addr) }) {
+		if !slices.ContainsFunc(listed(said[0]), func(l Listed) bool { return l.Optimized && !s.jumps(l.Addr) }) {
 			return nil
 		}
 		if _, err := s.do(numbers(sleep, "sleep", wait)); err != nil {
@@ -359,16 +355,13 @@ func (s *session) optimized() error {
 		rounds*wait, s.tail())
 }
 
-// jump is the first byte of a near jump (SDM vol. 2, JMP).
-const jump = 0xe9
-
 // jumps reports whether a jump stands at an address of the kernel's text. The program's page tables need not have the
 // kernel's text, so that it is looked at in memory. Text that is not of the kernel's file cannot be told.
-func jumps(m *sim.Machine, addr uint64) bool {
-	for _, g := range m.Image().Segments {
+func (s *session) jumps(addr uint64) bool {
+	for _, g := range s.m.Image().Segments {
 		if addr-g.VA < g.MemSize {
-			b, err := m.ReadPhysical(g.PA+addr-g.VA, 1)
-			return err != nil || b[0] == jump
+			b, err := s.m.ReadPhysical(g.PA+addr-g.VA, int(s.arch().align))
+			return err != nil || s.arch().jump(b)
 		}
 	}
 	return true

@@ -136,12 +136,6 @@ func (s *session) timed(on bool) {
 	}
 }
 
-// Vectors of exceptions (SDM vol. 3, 6.3.1).
-const (
-	vectorDebug      = 1
-	vectorBreakpoint = 3
-)
-
 // loop runs a loop with the cost model and returns what the region of interest took.
 func (s *session) loop(number, warm, calls int, w Watch, attached *attaching.Attached) (*Region, error) {
 	order := numbers(run, "run the loop", number, warm, calls)
@@ -177,7 +171,7 @@ func (s *session) loop(number, warm, calls int, w Watch, attached *attaching.Att
 	for _, t := range r.Counters.Time[cpus.Interrupted] {
 		r.Interrupted += t
 	}
-	r.Breakpoints, r.Debug = r.Counters.Exceptions[vectorBreakpoint], r.Counters.Exceptions[vectorDebug]
+	r.Breakpoints, r.Debug = r.Counters.Exceptions[s.arch().breakpoint], r.Counters.Exceptions[s.arch().debug]
 	if err := s.until(markers[0]); err != nil {
 		return nil, err
 	}

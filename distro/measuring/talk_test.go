@@ -99,10 +99,13 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// ofBits is a kernel of x86 without anything in it.
+func ofBits(n int) *linux.Kernel { return &linux.Kernel{Image: &image.Image{Bits: n}} }
+
 // TestProgram holds what is looked up in the programs, and places of them in lines for uprobe_events.
 func TestProgram(t *testing.T) {
 	for _, bits := range []int{64, 32} {
-		p := require.Must(readProgram(require.Must(distro.Measure(bits))(t), bits))(t)
+		p := require.Must(readProgram(require.Must(distro.Measure(ofBits(bits)))(t), bits))(t)
 		at := require.Must(p.resolve("user_function+0x1"))(t)
 		line, err := p.inFile("p:u /init:user_function+1 %ax")
 		if start := at - p.text; err != nil || line != "p:u /init:"+hexText(start)+" %ax" || p.file.Data[start-1]&0xf8 != 0x50 {
@@ -121,7 +124,7 @@ func TestProgram(t *testing.T) {
 
 // TestSetup holds what is counted of an order with each sort of probe, and the numbers of loops.
 func TestSetup(t *testing.T) {
-	l := &Lab{program: require.Must(readProgram(require.Must(distro.Measure(64))(t), 64))(t)}
+	l := &Lab{program: require.Must(readProgram(require.Must(distro.Measure(ofBits(64)))(t), 64))(t)}
 	setup, probes, err := l.setup(&Order{
 		Events:     []string{"p:a getppid"},
 		Modules:    []Module{{Name: "one-more", Hits: "hits"}, {Name: "silent"}},
@@ -153,9 +156,9 @@ func TestArmed(t *testing.T) {
 // TestPlace finds instructions of the programs, and nothing else.
 func TestPlace(t *testing.T) {
 	for bits, want := range map[int][2]string{64: {"push %rbp", "mov %rsp,%rbp"}, 32: {"push %ebp", "mov %esp,%ebp"}} {
-		p := require.Must(readProgram(require.Must(distro.Measure(bits))(t), bits))(t)
+		p := require.Must(readProgram(require.Must(distro.Measure(ofBits(bits)))(t), bits))(t)
 		p.symbols["low"] = elf.Symbol{} // in front of the program
-		l := &Lab{program: p, config: distro.Config{Kernel: &linux.Kernel{Image: &image.Image{Bits: bits}}}}
+		l := &Lab{program: p, config: distro.Config{Kernel: ofBits(bits)}}
 		for i, place := range []string{"user_function", "user_function+1"} {
 			at, err := l.Place(place)
 			if err != nil || at.Instruction != want[i] || at.Addr != p.symbols["user_function"].Value+uint64(i) || at.File != at.Addr-p.text {

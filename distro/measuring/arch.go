@@ -1,0 +1,36 @@
+package measuring
+
+import (
+	"debug/elf"
+	"encoding/binary"
+)
+
+// arch tells the instruction sets apart of kernels that are measured.
+type arch struct {
+	breakpoint, debug int // vectors of the exceptions by which probes are hit
+	align             uint64
+	planted, jump     func(code []byte) bool // the instruction is a probe's of user mode, an optimized probe's
+}
+
+// Of x86, SDM vol. 3, 6.3.1, and vol. 2, INT3 and JMP. Of ARM, ARM ARM, B1.8.1, A5.4 (permanently undefined, with the condition of
+// none that a program has) and A8.8.18: probes are undefined instructions, and an optimized one is a branch, which keeps a condition.
+// Debug events come as aborts.
+var (
+	x86 = arch{
+		breakpoint: 3, debug: 1, align: 1,
+		planted: func(code []byte) bool { return code[0] == 0xcc },
+		jump:    func(code []byte) bool { return code[0] == 0xe9 },
+	}
+	arm = arch{
+		breakpoint: 1, debug: 4, align: 4,
+		planted: func(code []byte) bool { return binary.LittleEndian.Uint32(code)&0x0ff000f0 == 0x07f000f0 },
+		jump:    func(code []byte) bool { return code[3]&0xf == 0xa },
+	}
+)
+
+func (s *session) arch() *arch {
+	if s.kernel.Image.Machine == elf.EM_ARM {
+		return &arm
+	}
+	return &x86
+}
