@@ -1,6 +1,7 @@
 package probing
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -64,6 +65,9 @@ const (
 // Read reads the tables of a kernel. Text comes from the file where text is nil.
 func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) {
 	im := k.Image
+	if im.Machine == elf.EM_ARM {
+		return nil, errors.New("the rules of kernels of ARM are not known")
+	}
 	out := &Kernel{
 		image: im, text: text, rules: x86.Packaged{Mode: im.Bits, Groups: newer(k.Version(), 6, 9)}, release: k.Version(),
 		exceptions: map[uint64]bool{}, ftrace: map[uint64]bool{}, bugs: map[uint64]bool{}, blacklist: map[uint64]bool{},
