@@ -10,8 +10,13 @@ import (
 	"kprobesim/sim"
 )
 
-// ARMCommand are the parameters of a kernel of ARM where none are given.
-const ARMCommand = "console=ttyAMA0 nosmp " + shortCommand
+// ARMCommand are the parameters of a kernel of ARM for a number of CPUs, where none are given.
+func ARMCommand(n int) string {
+	if n < 2 {
+		return "console=ttyAMA0 nosmp " + shortCommand
+	}
+	return "console=ttyAMA0 " + shortCommand
+}
 
 // mostLow is how much memory every kernel of ARM maps for good. Tree and initial file system lie in it.
 const mostLow = 512 << 20
@@ -41,9 +46,6 @@ func (c *Config) loadARM() (*sim.Bare, error) {
 		return nil, fmt.Errorf("%d MiB of memory: the board has room for %d, and the initial file system takes %d bytes", c.RAM>>20, most>>20, len(c.Initrd))
 	}
 	at := (low - uint64(len(c.Initrd))) &^ 0xfff
-	if c.CPUs > 1 {
-		return nil, errors.New("kernels of ARM are booted with one CPU")
-	}
 	tree, err := c.boardTree(board, at, uint64(len(c.Initrd)))
 	if err != nil {
 		return nil, err
@@ -76,10 +78,20 @@ func (c *Config) boardTree(board Described, initrd, size uint64) ([]byte, error)
 	}
 	root.disable(board)
 	here := uint32(c.CPU.Processor["cluster"]) << 8
-	cpus := root.child("cpus")
+	cpus, n := root.child("cpus"), 0
 	cpus.children = slices.DeleteFunc(cpus.children, func(p *treeNode) bool {
 		number := p.get("reg")
-		return len(number) == 4 && binary.BigEndian.Uint32(number)-here >= uint32(max(c.CPUs, 1))
+		if len(number) != 4 {
+			return false
+		}
+		if binary.BigEndian.Uint32(number)-here >= uint32(max(c.CPUs, 1)) {
+			return true
+		}
+		n++
+		return false
 	})
+	if n != max(c.CPUs, 1) {
+		return nil, fmt.Errorf("%d CPUs: the device tree has %d of this kind", c.CPUs, n)
+	}
 	return flatten(root), nil
 }

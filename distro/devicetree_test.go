@@ -95,6 +95,9 @@ func TestBoardTree(t *testing.T) {
 		left = append(left, n.name)
 	}
 	require.Equal(t, strings.Join(left, " "), "cpu@2 idle-states", "the CPUs that are left")
+	c.CPUs = 2
+	require.Error(t, require.Err(c.boardTree(described{}, 0, 0)), "2 CPUs: the device tree has 1", "two CPUs in a cluster of one")
+	c.CPUs = 1
 	plain := require.Must(readTree(require.Must(c.boardTree(described{}, 0, 0))(t)))(t)
 	require.That(t, plain.child("chosen").get("linux,initrd-start") == nil, "a tree names an initial file system that is not there")
 }

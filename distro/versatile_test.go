@@ -30,7 +30,7 @@ func armConfig(t *testing.T) distro.Config {
 	cfg := cpustest.Config(arm.ISA())
 	cfg.Processor["midr"], cfg.Processor["cluster"] = 0x412fc0f1, 0
 	return distro.Config{
-		Kernel: k, CPU: cfg, TimerHz: arm.ISA().TimerHz, Board: vexpress.Board{}, Command: distro.ARMCommand,
+		Kernel: k, CPU: cfg, TimerHz: arm.ISA().TimerHz, Board: vexpress.Board{}, Command: distro.ARMCommand(1),
 		Tree:   require.Must(os.ReadFile(filepath.Join(filepath.Dir(file), "vexpress-v2p-ca15_a7.dtb")))(t),
 		Initrd: distro.Initrd([]distro.File{require.Must(distro.First(k))(t)}),
 	}
@@ -75,6 +75,19 @@ func TestBootARMTwice(t *testing.T) {
 	a, b := run(), run()
 	require.That(t, a.Ended() == distro.AtSymbol && a.Console() == b.Console() && a.CPU(0).Now() == b.CPU(0).Now() &&
 		slices.Equal(a.CPU(0).Registers(), b.CPU(0).Registers()), "two boots differ, or ended by %q:\n%s\n%s", a.Ended(), a.Console(), b.Console())
+}
+
+// TestBootARMSeveral boots with two CPUs, of which the kernel starts the second one by the flags of the system registers. Two
+// boots are the same. The tree has two of this kind.
+func TestBootARMSeveral(t *testing.T) {
+	c := armConfig(t)
+	c.CPUs, c.Command = 2, distro.ARMCommand(2)
+	m := bootOnARM(t, c)
+	require.That(t, strings.Contains(m.Console(), "smp: Brought up 1 node, 2 CPUs"), "the second CPU is missing:\n%s", m.Console())
+	again := bootOnARM(t, c)
+	require.That(t, reflect.DeepEqual(lookAll(m), lookAll(again)), "two boots differ:\n%s\n%s", m.Console(), again.Console())
+	c.CPUs = 3
+	require.Error(t, require.Err(distro.New(c)), "3 CPUs: the device tree has 2 of this kind", "three CPUs")
 }
 
 // TestSnapshotOnARM goes on from a snapshot as the machine does from which it was taken, with a timer pending.

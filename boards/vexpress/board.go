@@ -75,11 +75,12 @@ func (Board) Space(isa *cpus.ISA) (sim.Space, error) {
 // physical addresses of TC2.
 func (Board) Memory() (base, most uint64) { return inverted, 1 << 31 }
 
-// Lacks says of a node of TC2's device tree whether what it describes is not there: performance counters, and each
-// PrimeCell but the console.
+// Lacks says of a node of TC2's device tree whether what it describes is not there: performance counters, the interconnect of
+// clusters, and each PrimeCell but the console.
 func (Board) Lacks(node string, compatible []string) bool {
-	pmu := func(kind string) bool { return strings.HasPrefix(kind, "arm,") && strings.HasSuffix(kind, "-pmu") }
-	return slices.Contains(compatible, "arm,primecell") && node != "serial@90000" || slices.ContainsFunc(compatible, pmu)
+	return slices.Contains(compatible, "arm,primecell") && node != "serial@90000" || slices.ContainsFunc(compatible, func(kind string) bool {
+		return strings.HasPrefix(kind, "arm,cortex") && strings.HasSuffix(kind, "-pmu") || strings.HasPrefix(kind, "arm,cci-")
+	})
 }
 
 // Build implements sim.Board.

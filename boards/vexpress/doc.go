@@ -17,8 +17,8 @@
 // (arm.Unpaged).
 //
 // CPU 0 begins at the image's entry. The others wait in the boot monitor for an interrupt, while the flags of
-// the system registers are zero. They begin at the same entry, told apart by their number, in place of the
-// address that the flags give with translation off. Nothing stops a CPU again.
+// the system registers are zero. They begin where the flags say, with translation off, in a kernel of a distribution; in one of
+// this program's at the image's entry, told apart by their number. Nothing stops a CPU again.
 //
 // The configuration controller knows the clocks of the motherboard, and switches off and restarts, which end a run.
 //

@@ -78,7 +78,7 @@ func (p *port) raise() {
 	m := p.b.m
 	if m.Stopped(p.cpu) {
 		if id, _ := p.b.gic.next(p.cpu); p.b.gic.enabled && p.b.flags != 0 && id != spurious {
-			m.Start(p.cpu)
+			m.StartAt(p.cpu, uint64(p.b.flags))
 		}
 		return
 	}

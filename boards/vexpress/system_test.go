@@ -71,6 +71,8 @@ func TestLacks(t *testing.T) {
 		"interrupt-controller@2c001000": {"arm,cortex-a15-gic arm,cortex-a9-gic", false},
 		"sysreg@10000":                  {"arm,vexpress-sysreg", false},
 		"pmu-a15":                       {"arm,cortex-a15-pmu", true},
+		"cci@2c090000":                  {"arm,cci-400", true},
+		"slave-if@4000":                 {"arm,cci-400-ctrl-if", true},
 		"pmu-a7":                        {"arm,cortex-a7-pmu", true},
 	} {
 		require.Equal(t, Board{}.Lacks(node, strings.Fields(x.kinds)), x.lacks, "%s", node)

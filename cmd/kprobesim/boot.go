@@ -181,7 +181,7 @@ func (o *bootOptions) onBoard(c *distro.Config) (err error) {
 	switch {
 	case o.appended:
 	case arm:
-		c.Command = distro.ARMCommand
+		c.Command = distro.ARMCommand(o.cpus)
 	default:
 		c.Command = distro.Command(o.cpus)
 	}

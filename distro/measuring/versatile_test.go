@@ -22,7 +22,7 @@ func TestProbesOnARM(t *testing.T) {
 	cfg := cpustest.Config(arm.ISA())
 	cfg.Processor["midr"], cfg.Processor["cluster"] = 0x412fc0f1, 0
 	l := require.Must(measuring.Boot(distro.Config{
-		Kernel: require.Must(kernel.Read(file, require.Must(os.ReadFile(file))(t)))(t), CPU: cfg, Board: vexpress.Board{}, Command: distro.ARMCommand,
+		Kernel: require.Must(kernel.Read(file, require.Must(os.ReadFile(file))(t)))(t), CPU: cfg, Board: vexpress.Board{}, Command: distro.ARMCommand(1),
 		Tree: require.Must(os.ReadFile(filepath.Join(filepath.Dir(file), "vexpress-v2p-ca15_a7.dtb")))(t),
 	}))(t)
 	const warm, calls = 20, 100
