@@ -33,8 +33,9 @@ func (c *Config) origin(place string) ([]byte, error) {
 		return nil, err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%x to %q\nbudget %d untimed %t command %q initrd %d\n", mark, place, c.Budget, c.Untimed, c.Command, len(c.Initrd))
+	fmt.Fprintf(h, "%x to %q\nbudget %d untimed %t command %q initrd %d tree %d\n", mark, place, c.Budget, c.Untimed, c.Command, len(c.Initrd), len(c.Tree))
 	h.Write(c.Initrd)
+	h.Write(c.Tree)
 	err = describe(h, "board", reflect.ValueOf(c.Board))
 	return h.Sum(nil), err
 }

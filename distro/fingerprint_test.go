@@ -91,6 +91,7 @@ func TestRecall(t *testing.T) {
 		"memory":  func(c *Config) { c.RAM = 1 << 20 },
 		"command": func(c *Config) { c.Command += " " },
 		"files":   func(c *Config) { c.Initrd = []byte("other") },
+		"tree":    func(c *Config) { c.Tree = []byte("tree") },
 		"budget":  func(c *Config) { c.Budget++ },
 		"timing":  func(c *Config) { c.Untimed = true },
 	} {
