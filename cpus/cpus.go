@@ -524,6 +524,8 @@ type Probe interface {
 	// before it, as behind a switch of tasks: their contexts, the outermost first. It returns what the
 	// code before was in the middle of. Time does not depend on it, only what it is counted as.
 	SwitchExceptionStack(to []uint8) (from []uint8)
+	// ExceptionContext is the innermost exception that the code is in the middle of: NoException or its like.
+	ExceptionContext() uint8
 	// Translate gives the physical address of a virtual one without timing or side effects.
 	Translate(va uint64) (pa uint64, ok bool)
 	// Registers lists the architectural registers in the manual's order.

@@ -32,10 +32,11 @@ type explorer struct {
 	hits  uint64
 	turns int
 	// from and yields are where spots of CPUs are counted from: instructions when the schedule began, and stores of Go since.
-	from   []uint64
-	yields []uint64
-	stored []uint64 // by CPU, when the schedule began
-	bad    *Violation
+	from     []uint64
+	yields   []uint64
+	stored   []uint64 // by CPU, when the schedule began
+	bad      *Violation
+	covering *covering // nil in a search that does not ask for cells
 	// stand, if not nil, has the machine stand still where something was found.
 	stand func(error)
 }
@@ -104,6 +105,9 @@ func (e *explorer) begin(n uint64) {
 	e.calls, e.hits = e.checker.calls.returns, e.checker.calls.hits
 	e.begun, e.turns, e.active = e.instructions(), 0, true
 	e.mark()
+	if e.covering != nil {
+		e.covering.take()
+	}
 	if e.started != nil {
 		e.started(n)
 	}
@@ -138,6 +142,9 @@ func (e *explorer) end(n uint64) Outcome {
 	}
 	if b, ok := e.c.(*bounded); ok {
 		o.ways = append(o.ways, b.ways...)
+	}
+	if e.covering != nil {
+		o.Covered = e.covering.take()
 	}
 	return o
 }

@@ -31,6 +31,7 @@ type lab struct {
 	// watched is the same of watchpoints, from the starts of their symbols.
 	watched []uint64
 	mutant  string
+	opt     Options                                                // of a search, which say when it ends and whether outcomes have cells
 	watch   func(t *trial)                                         // told of every machine before it runs, or nil
 	attach  func(*sim.Machine, func() (string, error)) func(error) // as in sim.Config, if watch is not nil
 }
@@ -297,6 +298,9 @@ func (l *lab) boot(c chooser) (*trial, error) {
 	if err := errors.Join(t.spoil(), t.observe()); err != nil {
 		return nil, err
 	}
+	if l.opt.Covers() {
+		return t, t.cover()
+	}
 	return t, nil
 }
 
@@ -346,16 +350,17 @@ func (l *lab) run(c chooser, first, count uint64) ([]Outcome, error) {
 	if l.watch != nil {
 		l.watch(t)
 	}
-	n := first
+	n, own := first, Tally{}
 	t.m.Bind("sim_main", func(c *sim.Call) uint64 {
 		t.call = c
 		if t.failed = t.prepare(); t.failed != nil {
 			return 0
 		}
-		for ; n < first+count && t.failed == nil && t.e.bad == nil; n++ {
+		for more := true; more && n < first+count && t.failed == nil && t.e.bad == nil; n++ {
 			t.e.begin(n)
 			if t.failed = t.script(); t.failed == nil {
 				t.outcomes = append(t.outcomes, t.e.end(n))
+				more = own.add(&t.outcomes[len(t.outcomes)-1], &l.opt)
 			}
 		}
 		return 0

@@ -129,6 +129,6 @@ func Search(s *Scenario, v *Variant, opt Options) (Tally, error) {
 	if err != nil {
 		return Tally{}, err
 	}
-	opt.batch = s.batch()
+	opt.batch, l.opt = s.batch(), opt
 	return search(&opt, l.run)
 }

@@ -65,6 +65,9 @@ func (r *Row) details(w io.Writer, opt Options) error {
 		fmt.Fprintf(&b, "%s/%s: %d plans of at most %d preemptions, each of them in hot code; %s\n", r.Scenario.Name,
 			r.Variant.Name, r.Tally.Schedules, opt.Preemptions, state)
 	}
+	if opt.Covers() {
+		r.coverage(&b, &opt)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -27,6 +27,8 @@ type Options struct {
 	Preemptions int    // most in a schedule of exhaustive
 	Mutant      string // a mistake to make, "" for none
 	Enough      int    // violations after which a search ends, 0 for never
+	Coverage    bool   // see what schedules have covered
+	NothingNew  uint64 // schedules in a row without a new cell after which a search ends, 0 for never
 	Workers     int    // schedules that run at the same time, 0 for one a core
 
 	// Keep, if set, gives the outcomes of a batch: kept ones, or what run brings. Searches of all plans have no batches.
@@ -34,6 +36,9 @@ type Options struct {
 
 	batch uint64 // schedules of a machine, 0 for batchSize
 }
+
+// Covers reports whether outcomes have their cells.
+func (o *Options) Covers() bool { return o.Coverage || o.NothingNew > 0 }
 
 // perMachine is the number of schedules that a machine runs.
 func (o *Options) perMachine() uint64 {
@@ -70,6 +75,7 @@ type Tally struct {
 	Violations uint64
 	Found      []Outcome // the first ones with a violation, in the order of their numbers
 	Complete   bool      // exhaustive: every plan within the bound has run
+	Coverage   Coverage  // of all of them, in a search that asks for it
 
 	last []preemption // the plan that ran last
 }
@@ -79,20 +85,26 @@ const keep = 5
 
 // add counts one outcome and reports whether the search goes on.
 // Only the first violations are kept whole, as one mistake of a kernel may show in most schedules.
-func (t *Tally) add(o *Outcome, enough int) bool {
+func (t *Tally) add(o *Outcome, opt *Options) bool {
 	t.Schedules++
 	t.Steps += o.Steps
 	t.Calls += o.Calls
 	t.Hits += o.Hits
+	if opt.Covers() {
+		t.Coverage.add(&o.Covered, t.Schedules)
+	}
 	if o.Violation == nil {
-		return true
+		return !t.barren(opt.NothingNew)
 	}
 	t.Violations++
 	if len(t.Found) < keep {
 		t.Found = append(t.Found, *o)
 	}
-	return enough == 0 || t.Violations < uint64(enough)
+	return (opt.Enough == 0 || t.Violations < uint64(opt.Enough)) && !t.barren(opt.NothingNew)
 }
+
+// barren reports whether so many schedules in a row have added no cell; 0 is never.
+func (t *Tally) barren(most uint64) bool { return most > 0 && t.Schedules-t.Coverage.Newest >= most }
 
 // search runs schedules until there were enough of them, or of violations. The result is the same
 // for any number of workers: batches count in the order of their numbers, and what workers have
@@ -114,7 +126,7 @@ func search(opt *Options, run runner) (Tally, error) {
 		return keepBatch(opt, run, j.first, j.count)
 	}) {
 		for i := range r.outcomes {
-			if !t.add(&r.outcomes[i], opt.Enough) {
+			if !t.add(&r.outcomes[i], opt) {
 				return t, nil
 			}
 		}
@@ -137,10 +149,10 @@ func keepBatch(opt *Options, run runner, first, count uint64) (r result) {
 	return r
 }
 
-// runBatch runs one batch, until it has enough violations by itself; each ends a machine, and the next
-// one goes on with the schedule behind it.
+// runBatch runs one batch, until by itself it has enough violations, or schedules that add nothing; each violation ends a machine,
+// and the next one goes on with the schedule behind it.
 func runBatch(opt *Options, run runner, first, count uint64) (r result) {
-	c, bad := newChooser(opt), 0
+	c, own, more := newChooser(opt), Tally{}, true
 	for end := first + count; first < end; {
 		some, err := run(c, first, end-first)
 		r.outcomes = append(r.outcomes, some...)
@@ -149,11 +161,9 @@ func runBatch(opt *Options, run runner, first, count uint64) (r result) {
 			err = fmt.Errorf("schedule %d: the machine ended without an outcome", first)
 		}
 		for i := range some {
-			if some[i].Violation != nil {
-				bad++
-			}
+			more = more && own.add(&some[i], opt)
 		}
-		if err != nil || opt.Enough > 0 && bad >= opt.Enough {
+		if err != nil || !more {
 			r.err = err
 			break
 		}
@@ -194,7 +204,7 @@ func searchTree(opt *Options, run runner) (Tally, error) {
 		}) {
 			t.last = j.plan
 			for i := range r.outcomes {
-				if !t.add(&r.outcomes[i], opt.Enough) {
+				if !t.add(&r.outcomes[i], opt) {
 					return t, nil
 				}
 				ran = append(ran, planned{j.plan, r.outcomes[i].ways})

@@ -47,6 +47,7 @@ type Outcome struct {
 	Calls     uint64     // of probed functions that returned
 	Hits      uint64     // calls of handlers
 	Violation *Violation // nil for none
+	Covered   Covered    // cells, in a search that asks for them
 
 	ways        []uint8 // see bounded
 	preemptions int     // of a follower

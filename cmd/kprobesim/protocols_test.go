@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
 
@@ -14,4 +15,13 @@ func protocolsTable(t *testing.T) string {
 	folder := filepath.Join("..", "..", "races")
 	all := require.Must(mutants.Read(filepath.Join(folder, "protocol.mutants")))(t)
 	return mutants.Table(all, require.Must(mutants.ReadFound(filepath.Join(folder, "protocol.found")))(t))
+}
+
+// coverageTable is what the command of docs/races.md prints.
+func coverageTable(t *testing.T) string {
+	t.Helper()
+	var out, said bytes.Buffer
+	code := run([]string{"races", "optimize", "--variant", "breakpoint", "--schedules", "200", "--coverage"}, &out, &said)
+	require.Need(t, code == exitOK, "exit %d, %s", code, &said)
+	return "```\n" + out.String() + "```\n"
 }

@@ -55,6 +55,8 @@ Exit code 1 says that there were violations, or that a scenario could not run.`,
 	fs.IntVar(&f.Preemptions, "preemptions", f.Preemptions, "exhaustive: most preemptions of a schedule")
 	fs.StringVar(&f.Mutant, "mutant", "", "a mistake for the kernel to make")
 	fs.IntVar(&f.Enough, "violations", 0, "end a variant's search after so many violations (0: never)")
+	fs.BoolVar(&f.Coverage, "coverage", false, "print where the other CPUs were at each step of the protocols, and in how many schedules")
+	fs.Uint64Var(&f.NothingNew, "until-nothing-new", 0, "end a variant's search after so many schedules in a row that cover nothing new (0: never)")
 	fs.IntVarP(&f.Workers, "workers", "j", 0, "machines that run at the same time (0: one a core)")
 	fs.StringVar(&f.variant, "variant", "", "run this variant only")
 	fs.BoolVar(&f.share, "per-scenario", false, "the variants of a scenario share its schedules, rounded up")
@@ -62,7 +64,7 @@ Exit code 1 says that there were violations, or that a scenario could not run.`,
 	fs.StringVar(&f.choices, "choices", "", "show the schedule of these choices of one variant, from the boot, instruction by instruction")
 	fs.IntVar(&f.story, "story", 1000, "schedules by which the first violation of a variant is minimized (0: none)")
 	fs.BoolVar(&f.mutants, "mutants", false, "make every mistake that the scenarios say they catch, and print what caught it")
-	fs.StringVar(&f.format, "format", "text", "mutants: text or json")
+	fs.StringVar(&f.format, "format", "text", "mutants, coverage: text or json")
 	fs.IntVar(&f.lines, "lines", 200, "replay: show the last N lines (0: all)")
 	fs.StringVar(&f.drawn, "timeline", "", "replay: file to write with a timeline for the Perfetto viewer")
 	out := fs.StringP("out", "o", "out", "with --shard: directory that keeps what was found")
@@ -85,8 +87,8 @@ func (a *app) races(args []string, f *racesFlags) error {
 	if err == nil && (f.replay < -1 || f.lines < 0 || f.story < 0) {
 		err = errors.New("--replay, --lines and --story cannot be negative")
 	}
-	if err == nil && f.format != "text" && (f.format != "json" || !f.mutants) {
-		err = fmt.Errorf("--format %q: it is text, or with --mutants json", f.format)
+	if err == nil && f.format != "text" && (f.format != "json" || !f.mutants && !f.Coverage) {
+		err = fmt.Errorf("--format %q: it is text, or with --mutants or --coverage json", f.format)
 	}
 	if err == nil && f.drawn != "" && f.replay < 0 && f.choices == "" {
 		err = errors.New("--timeline shows one schedule: choose it by --replay or --choices")
@@ -198,7 +200,11 @@ func (a *app) search(rows []races.Row, f *racesFlags, store *keeping.Store) erro
 		}
 		done = append(done, r)
 	}
-	errs = append(errs, races.Report(a.out, f.Options, done))
+	if f.format == "json" {
+		errs = append(errs, races.ReportCoverageJSON(a.out, done))
+	} else {
+		errs = append(errs, races.Report(a.out, f.Options, done))
+	}
 	if violations > 0 {
 		errs = append(errs, fmt.Errorf("%s with violations", counted(violations, "schedule")))
 	}

@@ -37,8 +37,8 @@ func TestTimelineOfAViolation(t *testing.T) {
 // TestRacesRefuseWhatDoesNotGoTogether wants the options that are for one way of searching to be refused elsewhere.
 func TestRacesRefuseWhatDoesNotGoTogether(t *testing.T) {
 	for want, args := range map[string][]string{
-		`--format "json": it is text, or with --mutants json`: {"--format", "json"},
-		`--format "xml": it is text, or with --mutants json`:  {"--mutants", "--format", "xml"},
+		`--format "json": it is text, or with --mutants or --coverage json`: {"--format", "json"},
+		`--format "xml": it is text, or with --mutants or --coverage json`:  {"--mutants", "--format", "xml"},
 		"--timeline shows one schedule":                       {"--timeline", filepath.Join(t.TempDir(), "t")},
 	} {
 		var out, said bytes.Buffer

@@ -91,6 +91,9 @@ func (c *Core) ReturnFromException() {
 	c.Stop |= StopBlock
 }
 
+// ExceptionContext implements cpus.Probe.
+func (c *Core) ExceptionContext() uint8 { return c.context }
+
 // SwitchExceptionStack implements cpus.Probe. The services of the kernel call it by way of the
 // machine when the guest switches tasks: a task that was preempted in an exception goes on in it, on
 // whatever CPU.

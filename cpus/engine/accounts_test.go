@@ -75,6 +75,7 @@ func TestTasksTakeExceptionsAlong(t *testing.T) {
 	c.EnterException(cpus.Breakpoint, 0, "")
 	c.EnterException(cpus.Interrupted, 0, "")
 	c.goFrom(0x1000)
+	require.Equal(t, c.ExceptionContext(), cpus.Interrupted, "the innermost exception is")
 	first := c.SwitchExceptionStack(nil)
 	require.That(t, slices.Equal(first, []uint8{cpus.NoException, cpus.Breakpoint, cpus.Interrupted}), "a task leaves %v behind", first)
 	c.goFrom(0x1000)

@@ -1,0 +1,179 @@
+package races
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"kprobesim/cpus"
+	"kprobesim/internal/require"
+	"kprobesim/kprobes"
+	"kprobesim/sim"
+	"kprobesim/smp"
+)
+
+// cellsOf lists cells by their names.
+func cellsOf(c Covered) string {
+	var cov Coverage
+	cov.add(&c, 1)
+	s := ""
+	for i := range protocolSteps {
+		for p := range positions {
+			if cov.cell(i, p) > 0 {
+				s += fmt.Sprintf("%s, %s\n", protocolSteps[i].name, positionNames[p])
+			}
+		}
+	}
+	return s
+}
+
+// TestCoverageOfAToy has one CPU make steps while the other stands at known places.
+func TestCoverageOfAToy(t *testing.T) {
+	g := newToyGuest()
+	next, context := [2]uint64{}, [2]uint8{}
+	x := newCovering(g.checker, func(cpu int) (uint64, uint8) { return next[cpu], context[cpu] })
+	x.handlers = []span{{toyHandler2, toyHandler2 + 2}}
+	tell := func(cpu int, kind sim.EventKind, name string, arg uint64) {
+		e := sim.Event{CPU: cpu, Kind: kind, Name: name, ID: arg, Arg: arg}
+		g.event(e)
+		x.event(e)
+	}
+	run := func(cpu int, pc uint64) {
+		g.syncs[cpu]++ // who enters a slot has to
+		s := &cpus.Step{CPU: cpu, PC: pc}
+		if c := pc - toyAt; c < uint64(len(toyCode)) {
+			s.Code = toyCode[c:][:toyCode[c]>>4]
+		}
+		x.Step(s)
+	}
+	for _, tt := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { // as long as no task is told of
+			tell(0, kprobes.EventProbe, "registered", toyAt)
+			tell(1, kprobes.EventSync, "", 0)
+			tell(0, kprobes.EventPatch, "no such step", toyAt)
+		}, "probe registered, idle\na CPU synchronized, elsewhere\n"},
+		{func() { // the other CPU executes the first byte in front of its store, and the bytes behind it after theirs
+			tell(1, smp.EventTask, "caller", 2)
+			run(1, toyAt)
+			next[1] = toyAt + 1
+			tell(0, kprobes.EventPatch, "breakpoint", toyAt)
+			next[1] = toyAt
+			tell(0, kprobes.EventPatch, "tail", toyAt+1)
+			run(1, toyAt+1)
+			next[1] = toyAt + 9
+			tell(0, kprobes.EventPatch, "first", toyAt)
+			run(0, toyAt) // the CPU that has stored it
+		}, "breakpoint stored, region\nbreakpoint stored, fetch before\ntail stored, site\ntail stored, fetch after\nfirst byte stored, function\n"},
+		{func() { // the same step, seen from what the CPU is in the middle of
+			next[1] = 0
+			for context[1] = cpus.Breakpoint; context[1] < cpus.Contexts; context[1]++ {
+				tell(0, kprobes.EventProbe, "optimized", toyAt)
+			}
+			context[1] = cpus.Breakpoint
+			next[1] = toyHandler2 + 1
+			tell(0, kprobes.EventProbe, "optimized", toyAt)
+			context[1] = cpus.NoException
+		}, "jump in place, handler\njump in place, hit\njump in place, step\njump in place, exception\njump in place, interrupt\n"},
+		{func() { // a slot between its two ends
+			tell(0, kprobes.EventSlot, "taken", 0x9000)
+			next[1] = 0x9001
+			run(1, 0x9000)
+			tell(0, smp.EventGraceBegin, smp.PeriodSched, 0)
+			tell(0, kprobes.EventSlot, "freed", 0x9000)
+		}, "slot taken, handler\nslot taken, fetch after\nRCU-sched begins, slot\nslot freed, slot\nslot freed, fetch before\n"},
+		{func() { // a task is in a detour, calls what is elsewhere, and is preempted there; the stopper comes
+			tell(0, kprobes.EventDetour, "taken", 0xa000)
+			run(1, 0xa000)
+			next[1] = 0
+			tell(0, smp.EventGraceBegin, smp.PeriodTasks, 0)
+			tell(1, smp.EventTask, "migration/1", 3)
+			tell(0, smp.EventStop, "run", 0)
+			tell(1, smp.EventTask, "caller", 2)
+			run(1, toyAt)
+			tell(0, smp.EventStop, "exit", 0)
+		}, "detour taken, slot\ndetour taken, fetch after\nstop: run, stopper\nstop: run, off CPU\nstop: exit, elsewhere\nRCU-tasks begins, detour\n"},
+	} {
+		tt.do()
+		require.Equal(t, cellsOf(x.take()), tt.want, "cells are")
+	}
+	require.Equal(t, cellsOf(x.take()), "", "cells of a schedule without steps are")
+}
+
+// labOf is a lab of a scenario of this program, for searches with batches of another size.
+func labOf(t *testing.T, scenario, variant string, opt Options) *lab {
+	t.Helper()
+	s := require.Must(Load(scenario))(t)
+	l := require.Must(newLab(s, require.Must(s.Variant(variant))(t), opt.Mutant))(t)
+	l.opt = opt
+	return l
+}
+
+// coverageOf searches, and returns both reports of what was covered.
+func coverageOf(t *testing.T, l *lab, opt Options) (Tally, string) {
+	t.Helper()
+	rows := []Row{{Scenario: l.s, Variant: l.v, Tally: require.Must(search(&opt, l.run))(t)}}
+	var b bytes.Buffer
+	require.NoError(t, Report(&b, opt, rows))
+	require.NoError(t, ReportCoverageJSON(&b, rows))
+	return rows[0].Tally, b.String()
+}
+
+// TestCoverageIsTheSameEverywhere searches with several workers, for all instruction sets. Asking for coverage changes no schedule.
+func TestCoverageIsTheSameEverywhere(t *testing.T) {
+	for policy, variants := range map[string][]string{
+		Random: {"preempt-breakpoint", "i386-breakpoint", "ppc64-stop_machine", "arm"}, PCT: {"preempt-breakpoint"}, Exhaustive: {"arm"},
+	} {
+		for _, variant := range variants {
+			opt := Options{Schedules: 20, Policy: policy, Depth: 3, Preemptions: 1, Coverage: true, Workers: 1, batch: 7}
+			l := labOf(t, "optimize", variant, opt)
+			one, want := coverageOf(t, l, opt)
+			opt.Workers = 3
+			_, got := coverageOf(t, l, opt)
+			require.Equal(t, got, want, "%s, %s: three workers report", variant, policy)
+			require.That(t, one.Coverage.Cells() > 50 && strings.Contains(want, `"position": "detour"`), "%s, %s: %s", variant, policy, want)
+			opt.Coverage = false
+			plain, _ := coverageOf(t, labOf(t, "optimize", variant, opt), opt)
+			one.Coverage = Coverage{}
+			for i := range one.Found {
+				one.Found[i].Covered = Covered{}
+			}
+			require.Equal(t, fmt.Sprintf("%+v", plain), fmt.Sprintf("%+v", one), "%s, %s: without coverage", variant, policy)
+		}
+	}
+}
+
+// TestNothingNew ends searches of which it is known which schedules add cells.
+func TestNothingNew(t *testing.T) {
+	adds := map[uint64]int{0: 1, 2: 2, 9: 3, 12: 1, 30: 4} // the cell of a schedule, where it has one
+	run := func(_ chooser, first, count uint64) (out []Outcome, err error) {
+		for n := first; n < first+count; n++ {
+			o := Outcome{N: n}
+			if c, ok := adds[n]; ok {
+				o.Covered.add(c, atSite)
+			}
+			out = append(out, o)
+		}
+		return out, nil
+	}
+	for _, tt := range []struct{ nothing, ends, newest uint64 }{{0, 50, 31}, {1, 2, 1}, {6, 9, 3}, {7, 17, 10}, {20, 30, 10}, {21, 50, 31}, {25, 50, 31}} {
+		for _, workers := range []int{1, 3} {
+			opt := Options{Schedules: 50, Policy: Random, Coverage: true, NothingNew: tt.nothing, Workers: workers, batch: 8}
+			got := require.Must(search(&opt, run))(t)
+			require.That(t, got.Schedules == tt.ends && got.Coverage.Newest == tt.newest, "until nothing new in %d: %d schedules, the last new in %d; want %+v",
+				tt.nothing, got.Schedules, got.Coverage.Newest, tt)
+		}
+	}
+}
+
+// TestMachineEndsWithNothingNew wants a machine to run no schedules that do not count.
+func TestMachineEndsWithNothingNew(t *testing.T) {
+	opt := Options{Schedules: 1000, Policy: Random, NothingNew: 3}
+	out := require.Must(labOf(t, "optimize", "breakpoint", opt).run(newRandom(1), 0, 1000))(t)
+	whole, _ := coverageOf(t, labOf(t, "optimize", "breakpoint", opt), Options{Schedules: 1000, Seed: 1, Policy: Random, NothingNew: 3})
+	require.That(t, uint64(len(out)) == whole.Schedules && whole.Schedules == whole.Coverage.Newest+3 && len(out) > 3, "a machine runs %d schedules; the search ends after %d, the last new one is %d",
+		len(out), whole.Schedules, whole.Coverage.Newest)
+}
