@@ -32,6 +32,8 @@ type Search struct {
 	Mutant            string // "" for a kernel without mistakes
 	Schedules         uint64
 	Violations        uint64
+	Cells             int // pairs of a step of a protocol and a position of another CPU that some schedule had
+	Stores, Orders    int // kinds of stores into code that other CPUs fetch, and how many of them were seen in both orders
 }
 
 // Input is the material of a paper.
@@ -91,7 +93,7 @@ func (p *Paper) functions() template.FuncMap {
 		// Numbers: of an experiment, a point and a metric; the last two of cycles and microseconds per hit.
 		"val": p.value, "cycles": p.cycles, "us": p.micros, "errors": p.errors, "sisters": p.sisters, "repeats": p.repeats,
 		"over": over, "minus": minus, "most": p.most, "distinct": p.distinct, "mean": mean, "largest": largest, "count": count, "tens": tens,
-		"num": number, "schedules": p.schedules, "violations": p.violations, "caught": p.caught, "mutants": p.mutantCount,
+		"num": number, "schedules": p.schedules, "violations": p.violations, "caught": p.caught, "mutants": p.mutantCount, "cells": p.cells, "stores": p.stores, "orders": p.orders,
 		// Comparisons, and the sentence that one carries.
 		"below": below, "above": above, "near": near, "under": under, "none": none, "some": some, "all": all, "claim": p.claim,
 		// Tables, figures and texts.

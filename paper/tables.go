@@ -222,6 +222,19 @@ func (p *Paper) mutantCount() (Quantity, error) {
 	return p.sum("mistakes made", func(s Search) (uint64, bool) { return 1, s.Mutant != "" })
 }
 
+// cells, stores and orders sum up what the searches have covered of kernels without mistakes.
+func (p *Paper) cells() (Quantity, error) {
+	return p.sum("cells", func(s Search) (uint64, bool) { return uint64(s.Cells), s.Mutant == "" })
+}
+
+func (p *Paper) stores() (Quantity, error) {
+	return p.sum("kinds of stores", func(s Search) (uint64, bool) { return uint64(s.Stores), s.Mutant == "" })
+}
+
+func (p *Paper) orders() (Quantity, error) {
+	return p.sum("kinds of stores in both orders", func(s Search) (uint64, bool) { return uint64(s.Orders), s.Mutant == "" })
+}
+
 func (p *Paper) sum(what string, of func(Search) (uint64, bool)) (Quantity, error) {
 	q := Quantity{From: what + " of the searches"}
 	searches, err := p.searches()

@@ -62,7 +62,7 @@ func shaken(in paper.Input, chance *rand.Rand) paper.Input {
 		return out, nil
 	}
 	in.Searches = found(
-		paper.Search{Scenario: "optimize", Variant: "one", Schedules: 20, Violations: chance.Uint64N(2)},
+		paper.Search{Scenario: "optimize", Variant: "one", Schedules: 20, Violations: chance.Uint64N(2), Cells: chance.IntN(2), Stores: 8, Orders: chance.IntN(9)},
 		paper.Search{Scenario: "optimize", Variant: "one", Mutant: "bp-skip-sync-1", Schedules: 7, Violations: chance.Uint64N(2)},
 	)
 	return in

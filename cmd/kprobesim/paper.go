@@ -151,7 +151,7 @@ func (a *app) searches(schedules uint64, search func(*races.Scenario, *races.Var
 		for i := range s.Variants {
 			v := &s.Variants[i]
 			opt := races.Default()
-			opt.Schedules = schedules
+			opt.Schedules, opt.Coverage = schedules, true
 			wants := append([]string{""}, v.Catches...)
 			for _, mutant := range wants {
 				if mutant != "" {
@@ -159,13 +159,15 @@ func (a *app) searches(schedules uint64, search func(*races.Scenario, *races.Var
 						continue
 					}
 					tried[mutant] = true
-					opt.Mutant, opt.Enough, opt.Schedules = mutant, 1, mostForMutant
+					opt.Mutant, opt.Enough, opt.Schedules, opt.Coverage = mutant, 1, mostForMutant, false
 				}
 				t, err := search(s, v, opt)
 				if err != nil {
 					return nil, fmt.Errorf("%s/%s: %w", s.Name, v.Name, err)
 				}
-				all = append(all, paper.Search{Scenario: s.Name, Variant: v.Name, Mutant: mutant, Schedules: t.Schedules, Violations: t.Violations})
+				x := paper.Search{Scenario: s.Name, Variant: v.Name, Mutant: mutant, Schedules: t.Schedules, Violations: t.Violations, Cells: t.Coverage.Cells()}
+				x.Stores, x.Orders = t.Coverage.Orders()
+				all = append(all, x)
 			}
 		}
 		fmt.Fprintf(a.err, "races %s\n", name)

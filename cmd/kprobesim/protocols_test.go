@@ -17,7 +17,7 @@ func protocolsTable(t *testing.T) string {
 	return mutants.Table(all, require.Must(mutants.ReadFound(filepath.Join(folder, "protocol.found")))(t))
 }
 
-// coverageTable is what the command of docs/races.md prints.
+// coverageTable returns what the command of docs/races.md prints.
 func coverageTable(t *testing.T) string {
 	t.Helper()
 	var out, said bytes.Buffer

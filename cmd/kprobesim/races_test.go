@@ -39,7 +39,7 @@ func TestRacesRefuseWhatDoesNotGoTogether(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--format "json": it is text, or with --mutants or --coverage json`: {"--format", "json"},
 		`--format "xml": it is text, or with --mutants or --coverage json`:  {"--mutants", "--format", "xml"},
-		"--timeline shows one schedule":                       {"--timeline", filepath.Join(t.TempDir(), "t")},
+		"--timeline shows one schedule":                                     {"--timeline", filepath.Join(t.TempDir(), "t")},
 	} {
 		var out, said bytes.Buffer
 		code := run(append([]string{"races", "users"}, args...), &out, &said)
