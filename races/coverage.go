@@ -80,7 +80,7 @@ const (
 
 // positionNames are the columns' heads.
 var positionNames = [positions]string{
-	"elsewhere", "idle", "stopper", "function", "site", "region", "slot", "detour", "handler", "hit", "step", "exception", "interrupt",
+	"elsewhere", "idle", "stopper", "function", "site", "region", "slot", "detour", "handler", "hit", "single-step", "exception", "interrupt",
 	"off CPU", "fetch before", "fetch after",
 }
 

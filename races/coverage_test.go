@@ -77,7 +77,7 @@ func TestCoverageOfAToy(t *testing.T) {
 			next[1] = toyHandler2 + 1
 			tell(0, kprobes.EventProbe, "optimized", toyAt)
 			context[1] = cpus.NoException
-		}, "jump in place, handler\njump in place, hit\njump in place, step\njump in place, exception\njump in place, interrupt\n"},
+		}, "jump in place, handler\njump in place, hit\njump in place, single-step\njump in place, exception\njump in place, interrupt\n"},
 		{func() { // a slot between its two ends
 			tell(0, kprobes.EventSlot, "taken", 0x9000)
 			next[1] = 0x9001

@@ -83,9 +83,10 @@ func (c *Coverage) had() (steps []int, at []position) {
 }
 
 // write prints the cells: a row a step, a column a position.
-func (c *Coverage) write(to io.Writer) {
+func (c *Coverage) write(to *strings.Builder) {
 	steps, at := c.had()
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(first string, cell func(p position) string) {
 		fmt.Fprint(w, first)
 		for _, p := range at {
@@ -105,7 +106,10 @@ func (c *Coverage) write(to io.Writer) {
 			return "-"
 		})
 	}
-	w.Flush() // what it writes to keeps the error
+	w.Flush() // a builder has no errors
+	for line := range strings.Lines(table.String()) {
+		to.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
 }
 
 // coverage writes what the schedules of a row have covered.
