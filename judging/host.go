@@ -1,6 +1,7 @@
 package judging
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -12,6 +13,9 @@ type Host struct {
 	timer *native.Timer
 	clock [2][]byte // chains of dependent additions, of which each takes a cycle
 	tick  float64   // ticks of the time-stamp counter in a core cycle, when it was timed last
+	crowd []byte    // takes all that another thread of the core would take from a block
+	// shares are the times of crowd in the jobs so far, as shares of the longer chain's, the shortest first.
+	shares []float64
 }
 
 // hostLoops is how often the host repeats a loop, because steps of its time-stamp counter are coarse. The simulator repeats
@@ -25,13 +29,25 @@ const (
 	chainLoops = 64
 )
 
+// crowded is a loop of two stores to half a line, a load and additions. What else runs on the core makes it longer, while a
+// chain of additions has its time as long as each of them finds a cycle.
+func crowded() []byte {
+	const place, groups, times = control + 1024, 24, 1000
+	body := slices.Concat(
+		Absolute([]byte{0x48, 0x89, 0x04, 0x25}, place), Absolute([]byte{0x48, 0x89, 0x04, 0x25}, place+8), // mov %rax,place
+		Absolute([]byte{0x48, 0x8b, 0x0c, 0x25}, place+64),           // mov place,%rcx
+		[]byte{0x44, 0x01, 0xc2, 0x44, 0x01, 0xc3, 0x44, 0x01, 0xc6}) // add %r8d,%edx; add %r8d,%ebx; add %r8d,%esi
+	l := Loop{Body: body, Copies: groups, Times: times}
+	return l.Native()
+}
+
 // NewHost returns a host that is timed by a process of this program with arguments by which it calls native.Serve.
 func NewHost(args ...string) (*Host, error) {
 	t, err := native.New(args...)
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{timer: t}
+	h := &Host{timer: t, crowd: crowded()}
 	for i, n := range []int{longChain, shortChain} {
 		h.clock[i] = program([]byte{0x48, 0x01, 0xc8}, n, chainLoops, true) // add %rcx,%rax
 	}
@@ -85,22 +101,23 @@ func (h *Host) Difference(more, less []byte, parts int, j *native.Job) (float64,
 	return (t.more - t.less) / float64(parts), err
 }
 
-// took times two programs until their times agree.
+// took times two programs until their times agree, in passes that had the core to themselves.
 func (h *Host) took(more, less []byte, j *native.Job) (took, error) {
-	j.Programs, j.Control = [][]byte{h.clock[0], more, h.clock[1], less}, control
+	j.Programs, j.Control = [][]byte{h.clock[0], more, h.clock[1], less, h.crowd}, control
 	var all [4][]uint64
 	for range rounds {
 		ticks, err := h.timer.Time(j)
 		if err != nil {
 			return took{}, err
 		}
+		ticks = h.quiet(ticks)
 		settled := true
 		for i := range all {
 			for _, pass := range ticks {
 				all[i] = append(all[i], pass[i])
 			}
 			slices.Sort(all[i])
-			settled = settled && float64(all[i][1]) <= near*float64(all[i][0])
+			settled = settled && len(all[i]) > 1 && float64(all[i][1]) <= near*float64(all[i][0])
 		}
 		if settled && all[0][0] > all[2][0] && all[1][0] > all[3][0] {
 			h.tick = float64(all[0][0]-all[2][0]) / ((longChain - shortChain) * chainLoops)
@@ -108,6 +125,21 @@ func (h *Host) took(more, less []byte, j *native.Job) (took, error) {
 		}
 	}
 	return took{}, ErrBusy
+}
+
+// oneOf is how many jobs there are for one whose times are too short, or which had the core to itself, whichever is more.
+const oneOf = 20
+
+// quiet leaves the passes in which no other thread of the core was at work, as far as is known yet.
+func (h *Host) quiet(ticks [][]uint64) [][]uint64 {
+	slices.SortFunc(ticks, func(a, b []uint64) int { return cmp.Compare(a[0], b[0]) })
+	chain := float64(ticks[0][0])
+	slices.SortFunc(ticks, func(a, b []uint64) int { return cmp.Compare(a[4], b[4]) })
+	share := float64(ticks[1][4]) / chain
+	at, _ := slices.BinarySearch(h.shares, share)
+	h.shares = slices.Insert(h.shares, at, share)
+	alone := h.shares[len(h.shares)/oneOf]
+	return slices.DeleteFunc(ticks, func(pass []uint64) bool { return float64(pass[4]) > near*alone*chain })
 }
 
 // CycleTicks returns how many ticks of the time-stamp counter a core cycle had when something was timed last.

@@ -27,6 +27,9 @@ func (d *Describer) loads() error {
 // furthest is the bytes from one load to the next that no column has.
 const furthest = 32
 
+// loadsTimed are the loads of a copy, which take a cycle each if a cycle has one of them.
+const loadsTimed = 6
+
 // timeLoads times six loads that read two places in turns, so many bytes apart.
 func (d *Describer) timeLoads(apart byte) (float64, error) { return d.timeLoadsAt(0, apart) }
 
@@ -80,7 +83,7 @@ func (d *Describer) columns(same float64) error {
 	return d.open(fmt.Sprintf("back_end.load_column: six loads of one place take %.2f cycles, of two places %.2f, and no column explains it", same, apart), nil)
 }
 
-// splitLoads finds out whether a load of two lines takes its pipe twice.
+// splitLoads finds out whether a load of two lines takes its pipe twice, and whether a cycle has several such loads.
 func (d *Describer) splitLoads(same float64) error {
 	const behind = 64 - 2 // its four bytes lie in two lines
 	v, err := d.timeLoadsAt(behind, behind)
@@ -90,9 +93,12 @@ func (d *Describer) splitLoads(same float64) error {
 	how := fmt.Sprintf("six loads of two lines take %.2f cycles, of one line %.2f", v, same)
 	if v > clearly*same {
 		d.measured(&doc.Node{Kind: doc.Bool, Text: "true"}, how, "back_end", "split_twice")
+		if remove(d.node("back_end"), "split_overlap"); clearly*v < loadsTimed {
+			d.measured(&doc.Node{Kind: doc.Bool, Text: "true"}, how, "back_end", "split_overlap")
+		}
 		return nil
 	}
-	remove(d.node("back_end"), "split_twice")
+	remove(d.node("back_end"), "split_twice", "split_overlap")
 	d.source(how, "back_end")
 	return nil
 }

@@ -75,11 +75,11 @@ func (d *Describer) time(code []byte, pages []uint64) (v float64, err error) {
 
 // again gives a busy host some time.
 func again(measure func() (float64, error)) (v float64, err error) {
-	for range 10 {
+	for range 20 {
 		if v, err = measure(); !errors.Is(err, judging.ErrBusy) {
 			break
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	return v, err
 }
@@ -201,8 +201,8 @@ func (d *Describer) searchPort(path []string, code []byte, pages []uint64, want 
 	return p, err
 }
 
-// Bounds of the numbers that are tried. What would be more operations is slow for another reason.
-const mostCycles, mostOperations = 400, 4
+// mostOperations bounds the operations that are tried. What would be more is slow for another reason.
+const mostOperations = 4
 
 // search sets a number so that the price comes nearest to what is wanted, and returns the price. A price rises with its number.
 func (d *Describer) search(path []string, code []byte, pages []uint64, want float64) (p float64, err error) {
@@ -217,7 +217,7 @@ func (d *Describer) search(path []string, code []byte, pages []uint64, want floa
 	if path[len(path)-1] == "uops" {
 		unit = 1
 	}
-	low, high := 0.0, mostCycles*unit
+	low, high := 0.0, math.Ceil(want+1)*unit // what takes longer than the copy is not what the copy waits for
 	if unit == 1 {
 		low, high = 1, mostOperations
 	}
