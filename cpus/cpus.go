@@ -38,6 +38,8 @@ type Cost struct {
 	// DeferredOps counts the operations that take its first set of pipes then, beside its own.
 	Deferred    clock.Ticks
 	DeferredOps int
+	// Index is how much shorter the latency is from the index of an address than from other operands, for a core with BackEnd.
+	Index clock.Ticks
 	// Flags is how much longer the latency is from the flags than from other operands, for a core with BackEnd.
 	Flags clock.Ticks
 	// LateFlags is how much longer the latency is where an operation of BackEnd.LateFlags has set the flags.

@@ -42,6 +42,8 @@ type FrontEnd struct {
 	FastBranches int
 	// FoldsStack says that what names the stack pointer needs no operation that adds up what the stack engine held back.
 	FoldsStack bool
+	// FoldsReads says the same of what reads the stack pointer and does not set it.
+	FoldsReads bool
 }
 
 // BackEnd describes renaming, scheduling and retirement of a core that sends each operation to one pipe of a set, as
@@ -54,6 +56,14 @@ type BackEnd struct {
 	AtStart   bool // an operation takes the first free pipe of its set, where other cores choose one when they rename it
 	// StorePairs says that one store a cycle reaches the cache, or two if they follow each other and lie in one line.
 	StorePairs bool
+	// StoreBlock says that stores wait for the cache in buffers of so many aligned bytes, a buffer for all that follow each other
+	// there. One of them is written a cycle, and as many stores as there are pipes for their data get a buffer. 0 for none.
+	StoreBlock int
+	// StoreWord is the bytes that share check bits, with StoreBlock. A buffer that has a part of them reads the rest first, before
+	// its turn to be written, but if the word was on its way to the cache by then: it reads in its turn. 0 where it does not matter.
+	StoreWord int
+	// RenamesStack says that loads by the stack pointer alone are renamed. With StoreWord only whole words are.
+	RenamesStack bool
 	// Renames lists classes whose loads have the data of a store without latency if their address has no index: the core
 	// predicts the store that a load finds and renames the load as a copy of that store's data.
 	Renames []string
@@ -62,8 +72,13 @@ type BackEnd struct {
 	Defers []string
 	// LoadColumn is the bytes of a column of the first level's lines. Two loads a cycle read one; 0 for no bound.
 	LoadColumn int
-	// SplitTwice says that a load of two lines takes its pipe twice, and that a cycle has one such load.
-	SplitTwice bool
+	// ComplexAddress is the cycles that a load takes longer whose address has a scaled index or three parts.
+	ComplexAddress int
+	// Breaks lists classes that wait for flags alone: sbb of a register with itself.
+	Breaks []string
+	// SplitTwice says that a load of two lines takes its pipe twice, and that a cycle has one such load, or with SplitOverlap
+	// any number.
+	SplitTwice, SplitOverlap bool
 	// ForwardsInside says that a store hands over any of its bytes, and not those from its first one on alone.
 	ForwardsInside bool
 	// LateFlags lists operations, by their names in ISA.Fusible, whose flags some classes take longer with (Cost.LateFlags).
@@ -95,8 +110,8 @@ type Fusion struct {
 // checkPipes holds a core with pipes against its limits, and one without against having none.
 func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 	if !c.BackEnd.On {
-		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.UnlaminatesFirst > 0 || c.FrontEnd.Decoders > 0 || c.FrontEnd.FoldsStack || c.FrontEnd.FastBranches > 0 {
-			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates, folds_stack, fast_branches and decoders are for cores that have it")
+		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.UnlaminatesFirst > 0 || c.FrontEnd.Decoders > 0 || c.FrontEnd.FoldsStack || c.FrontEnd.FoldsReads || c.FrontEnd.FastBranches > 0 {
+			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates, folds_stack, folds_stack_reads, fast_branches and decoders are for cores that have it")
 		}
 		return
 	}

@@ -195,6 +195,45 @@ func said(s Summary) string {
 	return fmt.Sprintf("%d blocks, mean %.4f, median %.4f, tau %.4f", s.Blocks, s.Mean, s.Median, s.Tau)
 }
 
+// TestLoopsOfZen3 prices loops whose cycles were measured on an EPYC of that core, one of them for each mechanism that its
+// description states: by functions and by host code.
+func TestLoopsOfZen3(t *testing.T) {
+	code := host.Code
+	defer func() { host.Code = code }()
+	p := NewPricer(machine(t, "epyc-7713"))
+	for l := range strings.Lines(string(require.Must(os.ReadFile("testdata/zen3.txt"))(t))) {
+		var block []byte
+		var cycles float64
+		require.Must(fmt.Sscanf(l, "%x %f", &block, &cycles))(t)
+		pages := require.Must(p.Pages(block))(t)
+		for _, host.Code.Off = range []bool{false, true} {
+			v := require.Must(p.Cycles(block, pages))(t)
+			require.That(t, math.Abs(v-cycles) < 0.06*cycles, "%.2f cycles (host code off: %v): %s", v, host.Code.Off, l)
+		}
+	}
+}
+
+// TestQuietPasses leaves the passes out in which something else made the crowded loop longer, once it was seen to be shorter.
+func TestQuietPasses(t *testing.T) {
+	h := &Host{}
+	for i, c := range []struct{ crowd, left []uint64 }{
+		{[]uint64{600, 601, 602}, []uint64{600, 601, 602}}, // nothing better is known
+		{[]uint64{390, 384, 385}, []uint64{384, 385}},
+		{[]uint64{600, 601, 602}, nil},
+		{[]uint64{386, 600, 384}, []uint64{384, 386}},
+	} {
+		var passes [][]uint64
+		for _, v := range c.crowd {
+			passes = append(passes, []uint64{1000, 0, 0, 0, v})
+		}
+		var left []uint64
+		for _, pass := range h.quiet(passes) {
+			left = append(left, pass[4])
+		}
+		require.That(t, slices.Equal(left, c.left), "job %d: %v; want %v", i, left, c.left)
+	}
+}
+
 // TestLongerLoads prices loads that begin where a store does and read more: in a chain, with nothing that waits for them, and with
 // the rest of their bytes in a later store.
 func TestLongerLoads(t *testing.T) {

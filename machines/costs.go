@@ -127,7 +127,7 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 		cycles("occupancy", &c.Occupancy, false))
 	if mr.m.CPU.BackEnd.On {
 		mr.to(r, &c, ports)
-		fields = append(fields, cycles("deferred", &c.Deferred, false), cycles("flags", &c.Flags, false),
+		fields = append(fields, cycles("deferred", &c.Deferred, false), cycles("flags", &c.Flags, false), cycles("index", &c.Index, false),
 			cycles("late_flags", &c.LateFlags, false), maybe("deferred_uops", &c.DeferredOps, 1, cpus.MaxUops))
 	}
 	mr.section(r, fields...)

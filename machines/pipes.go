@@ -13,6 +13,7 @@ func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 	f.ZeroIdioms = doc.Opt(r, "zero_idioms", false, doc.Flag)
 	f.Unlaminates = doc.Opt(r, "unlaminates", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	f.FoldsStack = doc.Opt(r, "folds_stack", false, doc.Flag)
+	f.FoldsReads = doc.Opt(r, "folds_stack_reads", false, doc.Flag)
 	fields := []field{count("fetch_bytes", &f.FetchBytes, 4, 64), count("queue", &f.Queue, 0, 1024)}
 	if r.Has("loop_buffer") {
 		fields = append(fields, count("loop_buffer", &f.LoopBuffer, 1, 1024), count("loop_windows", &f.LoopWindows, 1, 64))
@@ -44,12 +45,15 @@ func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
 	b.On = true
 	b.AtStart = doc.Opt(r, "binding", atRename, doc.OneOf(atRename, atStart)) == atStart
 	b.StorePairs = doc.Opt(r, "store_pairs", false, doc.Flag)
+	b.RenamesStack = doc.Opt(r, "renames_stack", false, doc.Flag)
 	b.Renames = doc.Opt(r, "renames", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
+	b.Breaks = doc.Opt(r, "breaks", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	b.Defers = doc.Opt(r, "defers", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	b.SplitTwice = doc.Opt(r, "split_twice", false, doc.Flag)
+	b.SplitOverlap = doc.Opt(r, "split_overlap", false, doc.Flag)
 	b.ForwardsInside = doc.Opt(r, "forwards_inside", false, doc.Flag)
 	b.LateFlags = doc.Opt(r, "late_flags", nil, doc.ListOf(doc.OneOf(mr.isa.Fusible...)))
-	mr.section(r, maybe("retire", &b.Retire, 1, 16), maybe("load_column", &b.LoadColumn, 4, 64), maybe("scheduler", &b.Scheduler, 1, 1024))
+	mr.section(r, maybe("retire", &b.Retire, 1, 16), maybe("complex_address", &b.ComplexAddress, 1, 4), maybe("load_column", &b.LoadColumn, 4, 64), maybe("store_block", &b.StoreBlock, 8, 64), maybe("store_word", &b.StoreWord, 4, 4), maybe("scheduler", &b.Scheduler, 1, 1024))
 }
 
 // fusion reads the pairs that are one operation: they are no numbers.

@@ -130,6 +130,9 @@ func (e *Engine[C, P]) decodeBlock(pc, pa uint64) *Block[C, P] {
 		if op.Flags&Clears != 0 && e.zeroIdioms {
 			op.S1, op.S2, op.S3 = op.Base, op.Base, op.Base // no operand in memory: always ready
 		}
+		if e.pipes != nil && e.pipes.prices[op.Class].breaks {
+			e.waitForFlags(&op)
+		}
 		n := uint64(op.Len)
 		e.markCode(b, code, at, n, tail)
 		if e.reachesNewWindow(pc, n) {
@@ -156,6 +159,15 @@ func (c *Core) windowMask() uint64 {
 		return c.pipes.lineMask
 	}
 	return c.fetchMask
+}
+
+// waitForFlags takes away the sources that are no flags. A register of an operand in memory that it has not is always ready.
+func (c *Core) waitForFlags(op *Op) {
+	for _, s := range []*uint8{&op.S1, &op.S2, &op.S3} {
+		if c.flags>>(*s&regMask)&1 == 0 {
+			*s = op.Base
+		}
+	}
 }
 
 // trackStack marks what names the stack pointer, and gives what moves it an address of its own: the pointer

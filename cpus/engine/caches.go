@@ -96,6 +96,9 @@ func (c *Core) send(pa, n uint64) {
 	number, i := c.sequence+1, c.idx
 	c.sequence = number
 	c.acc[i&(accesses-1)].store = number
+	if c.pairs {
+		c.notePair(pa, n)
+	}
 	s := sentStore{pa, pa + n, number}
 	c.sent[pa>>2&(sentUnits-1)] = s
 	c.sent[(s.end-1)>>2&(sentUnits-1)] = s
@@ -103,9 +106,6 @@ func (c *Core) send(pa, n uint64) {
 		c.sends = by | 1<<(i&63)
 	} else {
 		c.irregular |= irregularAccess
-	}
-	if c.pairs {
-		c.notePair(pa, n)
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 type loadColumns struct {
 	columnShift uint   // logarithm of a column's bytes; zero where it does not matter
 	columnMask  uint64 // columns of a line less one
-	splitTwice  bool   // a load of two lines takes its pipe twice
+	splitTwice  bool   // a load of two lines takes its pipe twice,
+	splitAlone  bool   // and a cycle has one such load
 	columns     uint64 // of the last loads: a lane for each, the last one's lowest, with a bit for each column
 }
 
@@ -38,11 +39,11 @@ func (c *Core) initColumns(cfg *cpus.Config) {
 		c.columnShift = uint(bits.TrailingZeros(uint(b.LoadColumn)))
 		c.columnMask = uint64(cfg.L1D.Line/b.LoadColumn - 1)
 	}
-	c.splitTwice = b.SplitTwice
+	c.splitTwice, c.splitAlone = b.SplitTwice, b.SplitTwice && !b.SplitOverlap
 }
 
 // columnsMatter reports whether noteColumns is told of loads.
-func (c *Core) columnsMatter() bool { return c.columnShift != 0 && c.window }
+func (c *Core) columnsMatter() bool { return (c.columnShift != 0 || c.splitTwice) && c.window }
 
 // noteColumns notes a load of n bytes: for each of its columns the loads before it that read it too, if they are several.
 func (c *Core) noteColumns(pa, n uint64) {
@@ -51,7 +52,7 @@ func (c *Core) noteColumns(pa, n uint64) {
 	if c.splitTwice && pa&c.lineMask+n > c.lineMask+1 {
 		what = splitLines
 	}
-	for at, i := first, 0; ; at, i = (at+1)&c.columnMask, i+columnLoads {
+	for at, i := first, 0; c.columnShift != 0; at, i = (at+1)&c.columnMask, i+columnLoads {
 		read |= 1 << (at & 63)
 		if with := c.columns >> (at & 63) & lanes; with&(with-1) != 0 {
 			what |= with * packLanes >> 48 << i
@@ -82,7 +83,7 @@ func (c *Core) takeLoad(from ticks, a *access) ticks {
 	}
 	set, columns := p.load, a.columns
 	a.columns = 0
-	if columns&splitLines != 0 {
+	if columns&splitLines != 0 && c.splitAlone {
 		from = max(from, c.port[portLoad])
 	}
 	if !p.atStart {
@@ -100,8 +101,9 @@ func (c *Core) takeLoad(from ticks, a *access) ticks {
 	}
 	from = max(from, ticks(cycle)*clock.PerCycle)
 	if columns&splitLines != 0 {
-		p.take(set, from+clock.PerCycle, true)
-		c.port[portLoad] = from + clock.PerCycle
+		if p.take(set, from+clock.PerCycle, true); c.splitAlone {
+			c.port[portLoad] = from + clock.PerCycle
+		}
 	}
 	p.noteLoad(cycle)
 	return from

@@ -1,17 +1,25 @@
 package engine
 
+import (
+	"math/bits"
+
+	"kprobesim/internal/clock"
+)
+
 // sentStores are the stores that were executed last. They tell which store a load meets when both are
 // executed. When its data arrives is the window model's to say. So addresses do not reach that model: it
 // is told of a match by the number of a store.
 type sentStores struct {
-	sent     [sentUnits]sentStore // by four-byte unit; a store stands in its first and its last unit
-	sequence uint64               // number of the last store
-	sends    uint64               // instructions of the running block that have stored
-	live     uint64               // stores, the last ones placed, that a load may have to wait for
-	pairs    bool                 // it matters whether a store lies in the line of the one before it, lastLine
-	lastLine uint64
-	partly   uint64 // what a load finds whose bytes the store has, but from another one on: inside or blocking
-	begun    uint64 // what a load finds whose first bytes alone the store has: longer or blocking
+	sent       [sentUnits]sentStore // by four-byte unit; a store stands in its first and its last unit
+	sequence   uint64               // number of the last store
+	sends      uint64               // instructions of the running block that have stored
+	live       uint64               // stores, the last ones placed, that a load may have to wait for
+	pairs      bool                 // it matters whether a store lies in the block of the one before it, lastBlock
+	lastBlock  uint64
+	blockShift uint // logarithm of a block's bytes
+	storeBlock
+	partly uint64 // what a load finds whose bytes the store has, but from another one on: inside or blocking
+	begun  uint64 // what a load finds whose first bytes alone the store has: longer or blocking
 }
 
 // sentStore is one of them. The zero value has no bytes.
@@ -40,16 +48,81 @@ const (
 // storesMatter reports whether there is any store that a load may have to wait for.
 func (c *Core) storesMatter() bool { return c.sequence-c.placed+c.live != 0 }
 
-// notePair notes that a store of n bytes lies in the line of the store before it. One of two lines lies in none.
-func (c *Core) notePair(pa, n uint64) {
-	line := pa >> (c.dShift & 63)
-	switch {
-	case pa&c.lineMask+n > c.lineMask+1:
-		line = ^uint64(0)
-	case line == c.lastLine:
-		c.noteInput(uint64(c.idx)<<8 | inPair)
+// storeBlock is the last buffer that stores of one block share, for a core with words.
+type storeBlock struct {
+	words   bool
+	bytes   uint64               // of the block that it has, a bit each, since some are awaited
+	awaited uint64               // bytes of words that were on their way to the cache when it got one of theirs
+	before  [aheadBuffers]uint64 // numbers of the first stores of this buffer and of those before, the last one first
+}
+
+// aheadBuffers is how many buffers before its own a read finds a word in, and one.
+const aheadBuffers = 5
+
+// checkedBytes are the bytes of a word with check bits, and checkedBits a bit for each.
+const (
+	checkedBytes = 4
+	checkedBits  = 1<<checkedBytes - 1
+)
+
+// noteWords notes the bytes of a store, of which sent knows nothing yet. One that begins another buffer waits for the reading that
+// the last buffer did in its turn.
+func (c *Core) noteWords(pa, n uint64, begins bool) {
+	b, number := &c.storeBlock, c.sequence
+	if begins {
+		if b.reads() {
+			c.delay(inMissW, c.l1Lat-clock.PerCycle)
+			for i := range b.before[1:] { // all before it got to the cache meanwhile
+				b.before[i+1] = b.before[0]
+			}
+		}
+		b.bytes, b.awaited = 0, 0
+		copy(b.before[1:], b.before[:])
+		b.before[0] = number
 	}
-	c.lastLine = line
+	block := uint64(1)<<(c.blockShift&63) - 1
+	if (pa|n)&(checkedBytes-1) == 0 && b.awaited == 0 || pa&block+n > block+1 {
+		return
+	}
+	b.bytes |= (1<<(n&63) - 1) << (pa & block & 63)
+	for at := pa &^ (checkedBytes - 1); at < pa+n; at += checkedBytes {
+		s := &c.sent[at>>2&(sentUnits-1)]
+		if s.pa < at+checkedBytes && s.end > at && s.number >= b.before[aheadBuffers-1] && s.number < b.before[0] {
+			b.awaited |= checkedBits << (at & block & 63)
+		}
+	}
+}
+
+// reads reports whether the buffer has only a part of a word that was on its way to the cache.
+func (b *storeBlock) reads() bool {
+	for w := b.awaited; w != 0; {
+		one := uint64(checkedBits) << (bits.TrailingZeros64(w) & 63)
+		if b.bytes&one != one {
+			return true
+		}
+		w &^= one
+	}
+	return false
+}
+
+// notePair notes that a store of n bytes lies in the block of the store before it. One of two blocks lies in none, and takes a cycle
+// more.
+func (c *Core) notePair(pa, n uint64) {
+	block, last := pa>>(c.blockShift&63), (pa+n-1)>>(c.blockShift&63)
+	switch {
+	case block == last && block == c.lastBlock:
+		c.noteInput(uint64(c.idx)<<8 | inPair)
+	case block != last:
+		if pa&c.lineMask+n <= c.lineMask+1 { // else splitStore has it
+			c.delay(inMissW, clock.PerCycle)
+			c.step.Stalls.Split += clock.PerCycle
+		}
+		block = ^uint64(0)
+	}
+	if c.words {
+		c.noteWords(pa, n, block != c.lastBlock || block == ^uint64(0))
+	}
+	c.lastBlock = block
 }
 
 // mayFind reports whether a load of n bytes may have to wait for a store: findStore tells. A load of a unit at most
@@ -79,6 +152,9 @@ func (c *Core) findStore(pa, n uint64) {
 	what := number<<24 | uint64(c.idx)<<8 | forwarded<<16 | inMatch
 	switch {
 	case s.pa == pa && end <= s.end:
+		if c.words && n < checkedBytes { // parts of a word are handed over, but not renamed
+			what ^= (forwarded ^ inside) << 16
+		}
 	case s.pa < pa && end <= s.end:
 		what ^= (forwarded ^ c.partly) << 16
 	case s.pa == pa:

@@ -40,6 +40,7 @@ const (
 	unlaminated             // is an operation more when it is renamed
 	newLine                 // begins or reaches into a window of the operation cache that its predecessor does not
 	overflows               // lies in a window of the operation cache that has too many operations to be kept
+	Complex                 // the address of what it reads or writes has a scaled index or three parts
 	newWindow               // begins or reaches into a fetch window that its predecessor does not
 )
 

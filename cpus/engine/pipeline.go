@@ -24,6 +24,7 @@ type pipeline struct {
 	group    int   // operations, or decoded instructions, of that group
 	marked   int   // instructions of the last window of code whose lengths were found in its last cycle
 	paired   bool  // the last store is the second one of its cycle
+	entered  ticks // the last store got into its buffer, where there are some
 	// constants has a bit for each register with a constant that is still to be added.
 	constants uint64
 	lateness
@@ -33,19 +34,22 @@ type pipeline struct {
 
 // pipelineShape is a pipeline's description.
 type pipelineShape struct {
-	width, retire, scheduler int
-	atStart                  bool
-	load, address, data      uint16 // sets of pipes
-	fuses                    [256]uint8
-	decoders, rate           int
-	predecode, windowUops    int
-	unlaminatesFirst         int
-	lineMask                 uint64 // bytes of a window of the operation cache less one
-	foldsStack, defers       bool
-	flags                    uint64 // registers that hold flags
-	lateFlags                uint16 // operations, by their number in ISA.Fusible
-	fast                     uint64 // taken branches of a line without a bubble; 0 for none
-	prices                   [256]pipePrice
+	width, retire, scheduler       int
+	atStart                        bool
+	load, address, data            uint16 // sets of pipes
+	fuses                          [256]uint8
+	decoders, rate                 int
+	predecode, windowUops          int
+	unlaminatesFirst               int
+	lineMask                       uint64 // bytes of a window of the operation cache less one
+	foldsReads, foldsStack, defers bool
+	renamesStack                   bool   // of the loads that may be renamed, those by the stack pointer alone
+	entering                       ticks  // from store to store of those that get into a block's buffer; 0 without
+	complex                        ticks  // a load of a Complex address takes so much longer
+	flags                          uint64 // registers that hold flags
+	lateFlags                      uint16 // operations, by their number in ISA.Fusible
+	fast                           uint64 // taken branches of a line without a bubble; 0 for none
+	prices                         [256]pipePrice
 }
 
 // pipePrice is a class on such a core.
@@ -61,6 +65,9 @@ type pipePrice struct {
 	flags    ticks // its latency from flags is longer
 	late     ticks // it is longer where they come late
 
+	index ticks // it needs the index of an address so much later
+
+	breaks      bool // it waits for flags alone
 	unlaminates bool // it is an operation more if its address has an index
 	renames     bool // its load has a store's data without latency if its address has none
 }
@@ -100,6 +107,7 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 		}
 		price.ops = max(k.Ops, 1)
 		price.unlaminates = slices.Contains(cfg.FrontEnd.Unlaminates, n)
+		price.breaks, price.index = slices.Contains(b.Breaks, n), k.Index
 		price.renames = slices.Contains(b.Renames, n)
 		price.defers, price.deferred = slices.Contains(b.Defers, n), k.Deferred
 		price.flags, price.adds, price.late = k.Flags, k.DeferredOps, k.LateFlags
@@ -115,7 +123,14 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 		p.lineMask = uint64(cfg.OpCache.Window - 1)
 	}
 	t.initColumns(cfg)
-	t.pairs, p.foldsStack = b.StorePairs, cfg.FrontEnd.FoldsStack
+	t.pairs, p.foldsStack, p.renamesStack = b.StorePairs, cfg.FrontEnd.FoldsStack, b.RenamesStack
+	p.foldsReads, p.complex = cfg.FrontEnd.FoldsReads, ticks(b.ComplexAddress)*clock.PerCycle
+	t.blockShift = uint(bits.TrailingZeros(uint(cfg.L1D.Line)))
+	if b.StoreBlock != 0 {
+		t.blockShift, t.pairs = uint(bits.TrailingZeros(uint(b.StoreBlock))), true
+		p.entering = clock.PerCycle / ticks(max(bits.OnesCount16(p.data), 1))
+		t.words = b.StoreWord != 0
+	}
 	p.fast = uint64(cfg.FrontEnd.FastBranches)
 	p.initFusion(isa, &cfg.Fusion)
 	p.melt(0, make([]uint64, pipeWords))
@@ -399,7 +414,7 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 // stackPipe is stackPointer of such a core: the operation that adds up what the stack engine held back is renamed by itself.
 func (c *Core) stackPipe(op *Op, d ticks) ticks {
 	sp := &c.ready[c.stack&regMask]
-	if op.Flags&namesStack != 0 && c.moved && !c.pipes.foldsStack {
+	if op.Flags&namesStack != 0 && c.moved && !c.pipes.foldsStack && (!c.pipes.foldsReads || op.results()>>(c.stack&regMask)&1 != 0) {
 		d = c.rename(d, 1, 1)
 		*sp = max(*sp, d) + clock.PerCycle
 		c.moved = false
@@ -419,6 +434,9 @@ func (c *Core) stackPipe(op *Op, d ticks) ticks {
 func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_, done ticks) {
 	p, k := c.pipes, &c.cost[op.Class]
 	ready := max(d, c.ready[op.S1&regMask], c.ready[op.S2&regMask], c.ready[op.S3&regMask])
+	if u.index != 0 {
+		ready = max(d, c.ready[op.S1&regMask]-u.index, c.ready[op.S2&regMask])
+	}
 	if u.flags != 0 {
 		ready = max(ready, c.flagsReady(op)+u.flags)
 	}
@@ -485,40 +503,23 @@ func (c *Core) flagsReady(op *Op) (at ticks) {
 // loadPipes is loaded with a pipe. A load that was renamed as a copy of a store's data has no latency.
 func (c *Core) loadPipes(op *Op, u *pipePrice, d ticks, a *access) ticks {
 	at := c.takeLoad(max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), a)
-	if f := &c.stores[a.load&(forwards-1)]; u.renames && a.match == forwarded && op.Flags&Indexed == 0 && f.commit > at {
+	if f := &c.stores[a.load&(forwards-1)]; u.renames && a.match == forwarded && op.Flags&Indexed == 0 && f.commit > at && c.pipes.renamesBy(op.Base, c.stack) {
 		a.match, a.miss = noStore, 0
 		return max(d, f.data)
+	}
+	if op.Flags&Complex != 0 {
+		at += c.pipes.complex
 	}
 	return c.loadedAt(op, at, a)
 }
 
-// commitPairs is commit of such a core where one store a cycle reaches the cache, and a second one to the same line.
-func (c *Core) commitPairs(op *Op, data, when ticks, a *access) {
-	p := c.pipes
-	p.paired = a.pair && !p.paired && when <= c.drained
-	if !p.paired {
-		c.drained = max(c.drained+clock.PerCycle, when)
-	}
-	c.drained += a.missW
-	if a.store > c.placed {
-		c.placed = a.store
-		c.stores[a.store&(forwards-1)] = storeTimes{data, c.drained, op.Flags&Pushes != 0}
-	}
-	a.missW, a.pair = 0, false
-}
-
-// storePipes is scheduleStore with a pipe for the address, where there is one, and one for the data.
-func (c *Core) storePipes(op *Op, d, done ticks, a *access) ticks {
-	p := c.pipes
-	address := p.take(p.address, max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), p.atStart)
-	done = p.take(p.data, max(d, done), p.atStart)
-	done = max(done, address)
-	c.commit(op, done, max(c.retire, done)+c.ev[evCommit], a)
-	return done
+// renamesBy reports whether loads of addresses by a register may be renamed.
+func (p *pipeline) renamesBy(base, stack uint8) bool {
+	return !p.renamesStack || base == stack || base == stackAddress
 }
 
 // pipeWords are words of a state before the schedule.
-const pipeWords = 5
+const pipeWords = 6
 
 // freezePipes appends the pipeline's state as it is seen from the time of dispatch. Slots that are taken matter in the
 // cycle of dispatch only, and what has retired when something else may retire in that cycle.
@@ -537,7 +538,7 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 	}
 	marked := min(p.marked, p.predecode)
 	head := len(w)
-	w = append(w, uint64(filled)|uint64(p.inGroup)<<4|paired<<7|uint64(retired)<<8|uint64(divided)<<20|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants|p.fresh)
+	w = append(w, uint64(filled)|uint64(p.inGroup)<<4|paired<<7|uint64(retired)<<8|uint64(divided)<<20|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants|p.fresh, uint64(max(p.entered, d)-d))
 	left := p.total
 	for i := int64(0); left > 0; i++ {
 		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
@@ -560,6 +561,7 @@ func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 	p.upTo(p.from + horizon)
 	p.from = cycleOf(d)
 	p.meltColumns(w[3])
+	p.entered = d + ticks(w[5])
 	for _, v := range w[pipeWords : pipeWords+n] {
 		set := uint16(v)
 		at := (p.from + int64(v>>16&0xffff)) & (horizon - 1)

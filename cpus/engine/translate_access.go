@@ -178,6 +178,9 @@ func (g *Code) access(size int, kind accessKind) {
 	recent := &c.dRecent
 	if kind&writes != 0 {
 		g.checkCode(slow)
+		if c.words {
+			g.checkBuffer(size, slow)
+		}
 		recent = &c.sRecent
 	}
 	inColumn := kind&reads != 0 && c.columnShift != 0
@@ -268,6 +271,21 @@ func (g *Code) checkCode(slow h.Label) {
 	g.Jcc(h.Below, slow)
 }
 
+// checkBuffer leaves a store to noteWords that may begin a buffer or have a part of a word.
+func (g *Code) checkBuffer(size int, slow h.Label) {
+	c := g.c
+	if size < checkedBytes {
+		g.Jmp(slow)
+		return
+	}
+	g.Mov(8, h.Spare, h.Local8)
+	g.ShiftImm(h.Shr, 8, h.Spare, uint8(c.blockShift))
+	g.OpLoad(h.Cmp, 8, h.Spare, g.number64(&c.lastBlock))
+	g.Jcc(h.NotEqual, slow)
+	g.OpMemImm(h.Cmp, 8, g.number64(&c.awaited), 0)
+	g.Jcc(h.NotEqual, slow)
+}
+
 // unit has Other lead to the unit of Core.sent for the byte at a distance from the address in Local8.
 func (g *Code) unit(at int32) {
 	g.Lea(4, h.Other, h.At(h.Local8, at))
@@ -342,7 +360,13 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 	g.OpLoad(h.Cmp, 8, h.Local8, h.At(h.Local4, int32(unsafe.Offsetof(s.pa))))
 	g.Jcc(h.NotEqual, blocks)
 	g.Op(h.Cmp, 8, h.Local5, h.Local2)
-	g.Jcc(h.AboveOrEq, note)
+	if c.words && size < checkedBytes {
+		g.Jcc(h.Below, blocks)
+		g.OpImm(h.Xor, 8, h.Spare, (forwarded^inside)<<16)
+		g.Jmp(note)
+	} else {
+		g.Jcc(h.AboveOrEq, note)
+	}
 	g.Bind(blocks)
 	if c.partly == inside {
 		some := g.NewLabel()
@@ -398,9 +422,9 @@ func (g *Code) send(size int) {
 func (g *Code) notePair() {
 	c, other := g.c, g.NewLabel()
 	g.Mov(8, h.Spare, h.Local8)
-	g.ShiftImm(h.Shr, 8, h.Spare, uint8(c.dShift))
-	g.OpLoad(h.Cmp, 8, h.Spare, g.number64(&c.lastLine))
-	g.Store(8, g.number64(&c.lastLine), h.Spare)
+	g.ShiftImm(h.Shr, 8, h.Spare, uint8(c.blockShift))
+	g.OpLoad(h.Cmp, 8, h.Spare, g.number64(&c.lastBlock))
+	g.Store(8, g.number64(&c.lastBlock), h.Spare)
 	g.Jcc(h.NotEqual, other)
 	g.Mov(4, h.Other, h.Local7)
 	g.ShiftImm(h.Shl, 4, h.Other, 8)

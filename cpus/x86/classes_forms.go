@@ -123,6 +123,7 @@ var priceForms = []priceForm{
 	{clVector, "float_to_integer", "float_convert", ops(x86asm.CVTSS2SI, x86asm.CVTSD2SI, x86asm.CVTTSS2SI, x86asm.CVTTSD2SI)},
 	{clVector, "float_convert", "float_add", (*decoder).converts},
 	{clVector, "float_add", "", (*decoder).computes}, // differences, minima and comparisons to a mask too
+	{clCarry, "carry_same", "", (*decoder).spreadsCarry},
 }
 
 // classesOfForms are the numbers of the forms of each class.
@@ -180,6 +181,12 @@ func (d *decoder) computes() bool {
 }
 
 func (d *decoder) converts() bool { return d.computes() && strings.HasPrefix(d.x.Op.String(), "CVT") }
+
+// spreadsCarry reports sbb of a register of 32 or 64 bits with itself, whose result the carry alone decides.
+func (d *decoder) spreadsCarry() bool {
+	reg, ok := d.x.Args[0].(x86asm.Reg)
+	return ok && reg >= x86asm.EAX && d.x.Op == x86asm.SBB && d.x.Args[1] == d.x.Args[0]
+}
 
 // namesHigh reports an operand in ah, ch, dh or bh.
 func (d *decoder) namesHigh() bool {

@@ -16,7 +16,7 @@ func TestPriceForms(t *testing.T) {
 		"mov_same": "89c0", "mov": "4889c8", "load_narrow": "8a07", "load_sign": "486307", "load": "8b07",
 		"store_high": "8827", "store_imm": "c70701000000", "store": "8907",
 		"extend_high": "0fb6c4", "extend_sign": "4863c1", "extend_byte": "0fb6c1", "extend_narrow": "660fb6c1", "extend": "0fb7c1",
-		"zero_idiom": "31c0", "alu_high": "00e0", "alu_load": "0307", "alu_unary": "ffc0", "alu_imm": "83c001", "alu": "01c8",
+		"zero_idiom": "31c0", "carry_same": "19c0", "alu_high": "00e0", "alu_load": "0307", "alu_unary": "ffc0", "alu_imm": "83c001", "alu": "01c8",
 		"alu_mem_unary": "ff07", "alu_mem_imm": "830701", "alu_mem": "0107",
 		"carry_load": "1307", "carry_imm": "83d001", "carry": "11c8", "carry_mem_imm": "831701", "carry_mem": "1107",
 		"lea_rip": "488d0500000000", "lea_narrow": "668d07", "lea_three_scaled": "8d444f08", "lea_three": "8d440f08",

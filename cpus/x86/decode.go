@@ -64,6 +64,9 @@ func (c *CPU) Decode(code []byte, pc uint64) (decoded, op) {
 	d.op.Pair = d.pair()
 	if d.indexed() {
 		d.op.Flags |= engine.Indexed
+		if d.in.shift != 0 || d.components() == 3 {
+			d.op.Flags |= engine.Complex
+		}
 	}
 	d.op.Class = d.priced(d.op.Class)
 	return decoded{Exec: d.exec, Operands: d.in}, d.op

@@ -105,6 +105,8 @@ var families = []struct {
 	machine             string
 }{
 	{"AuthenticAMD", 23, 0, 255, "epyc-7742"},
+	{"AuthenticAMD", 25, 0, 0x0f, "epyc-7713"},
+	{"AuthenticAMD", 25, 0x20, 0x5f, "epyc-7713"},
 	{"AuthenticAMD", 25, 0, 255, "epyc-9654"},
 	{"AuthenticAMD", 26, 0, 255, "epyc-9654"},
 	{"GenuineIntel", 6, 0x3c, 0x46, "xeon-e5-2630-v3"},
