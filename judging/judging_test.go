@@ -44,7 +44,7 @@ func thisHost(t *testing.T) *Host {
 
 // patient asks a host a few times, as long as it is busy.
 func patient(h *Host, code []byte, pages ...uint64) (v float64, err error) {
-	for range 20 {
+	for range 100 {
 		if v, err = h.Cycles(code, pages); err != ErrBusy {
 			return v, err
 		}
