@@ -6,12 +6,12 @@ import (
 	"math/big"
 )
 
-// ErrorPercent returns how far a prediction lies from a reference, in percent of the reference;
+// ErrorPercent returns how far a prediction lies from a reference, in percent of the reference's magnitude;
 // positive when the prediction is higher. It fails when the reference is zero.
 func ErrorPercent(predicted, reference Value) (Value, error) {
 	num := new(big.Int).Sub(big.NewInt(predicted.micros), big.NewInt(reference.micros))
 	num.Mul(num, big.NewInt(100))
-	v, err := bigRatio(num, big.NewInt(reference.micros))
+	v, err := bigRatio(num, big.NewInt(abs64(reference.micros)))
 	if err != nil {
 		return Value{}, fmt.Errorf("error of %s against %s: %w", predicted, reference, err)
 	}

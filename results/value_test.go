@@ -104,6 +104,8 @@ func TestErrorPercent(t *testing.T) {
 		{"0.065", "0.06", "8.333333"},
 		{"0.05", "0.06", "-16.666667"},
 		{"0.30", "0.30", "0"},
+		{"-5", "-10", "50"},
+		{"-15", "-10", "-50"},
 	} {
 		got := require.Must(ErrorPercent(number(t, c.predicted), number(t, c.printed)))(t)
 		require.Equal(t, got.String(), c.want, "%s against %s: %s, want", c.predicted, c.printed, got)
