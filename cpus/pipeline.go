@@ -56,11 +56,11 @@ type BackEnd struct {
 	AtStart   bool // an operation takes the first free pipe of its set, where other cores choose one when they rename it
 	// StorePairs says that one store a cycle reaches the cache, or two if they follow each other and lie in one line.
 	StorePairs bool
-	// StoreBlock says that stores wait for the cache in buffers of so many aligned bytes, a buffer for all that follow each other
-	// there. One of them is written a cycle, and as many stores as there are pipes for their data get a buffer. 0 for none.
+	// StoreBlock is the bytes, aligned, of the buffers in which stores wait for the cache, one for all that follow each other
+	// there. A cycle writes one buffer, and as many stores as there are pipes for their data get into one. 0 for none.
 	StoreBlock int
-	// StoreWord is the bytes that share check bits, with StoreBlock. A buffer that has a part of them reads the rest first, before
-	// its turn to be written, but if the word was on its way to the cache by then: it reads in its turn. 0 where it does not matter.
+	// StoreWord is the bytes that share check bits, with StoreBlock. A buffer with a part of a word reads the rest ahead of its turn
+	// to be written. Where the word was on its way to the cache by then, the buffer reads in its turn. 0 where it does not matter.
 	StoreWord int
 	// RenamesStack says that loads by the stack pointer alone are renamed. With StoreWord only whole words are.
 	RenamesStack bool

@@ -127,8 +127,9 @@ func (h *Host) took(more, less []byte, j *native.Job) (took, error) {
 	return took{}, ErrBusy
 }
 
-// oneOf is how many jobs there are for one whose times are too short, or which had the core to itself, whichever is more.
-const oneOf = 20
+// quietest is the part of all jobs, one in so many, whose crowded loop tells what it takes on a quiet core. Still shorter times are
+// due to a chain that was disturbed, and are fewer.
+const quietest = 20
 
 // quiet leaves the passes in which no other thread of the core was at work, as far as is known yet.
 func (h *Host) quiet(ticks [][]uint64) [][]uint64 {
@@ -138,7 +139,7 @@ func (h *Host) quiet(ticks [][]uint64) [][]uint64 {
 	share := float64(ticks[1][4]) / chain
 	at, _ := slices.BinarySearch(h.shares, share)
 	h.shares = slices.Insert(h.shares, at, share)
-	alone := h.shares[len(h.shares)/oneOf]
+	alone := h.shares[len(h.shares)/quietest]
 	return slices.DeleteFunc(ticks, func(pass []uint64) bool { return float64(pass[4]) > near*alone*chain })
 }
 

@@ -51,12 +51,12 @@ func (c *Core) storesMatter() bool { return c.sequence-c.placed+c.live != 0 }
 // storeBlock is the last buffer that stores of one block share, for a core with words.
 type storeBlock struct {
 	words   bool
-	bytes   uint64               // of the block that it has, a bit each, since some are awaited
-	awaited uint64               // bytes of words that were on their way to the cache when it got one of theirs
-	before  [aheadBuffers]uint64 // numbers of the first stores of this buffer and of those before, the last one first
+	bytes   uint64               // bytes that it has, a bit each, of stores of parts of words and behind them
+	awaited uint64               // bytes of words that were on their way to the cache when it got a part of them
+	before  [aheadBuffers]uint64 // numbers of the first stores of this buffer and of the ones before, the last one first
 }
 
-// aheadBuffers is how many buffers before its own a read finds a word in, and one.
+// aheadBuffers is one more than the buffers before its own in which a read looks for its word.
 const aheadBuffers = 5
 
 // checkedBytes are the bytes of a word with check bits, and checkedBits a bit for each.
@@ -72,6 +72,7 @@ func (c *Core) noteWords(pa, n uint64, begins bool) {
 	if begins {
 		if b.reads() {
 			c.delay(inMissW, c.l1Lat-clock.PerCycle)
+			c.step.Stalls.DCache += c.l1Lat - clock.PerCycle
 			for i := range b.before[1:] { // all before it got to the cache meanwhile
 				b.before[i+1] = b.before[0]
 			}
