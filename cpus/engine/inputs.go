@@ -12,7 +12,7 @@ const (
 	inNumber  // a store does not follow the one before it
 	inNothing // an instruction that stores has stored nothing
 	inClass   // an instruction is priced as one of another class
-	inPair    // a store lies in the line of the store before it
+	inPair    // a store lies in the line, or the block, of the store before it
 	inColumns // a load reads columns of loads before it, or lies in two lines
 )
 

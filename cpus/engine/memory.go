@@ -77,7 +77,7 @@ type access struct {
 	store uint64 // number of its own store; one that has its time when it stored nothing
 	match uint8  // what its load found among the stores before it
 	load  uint8  // number of the store that it found, modulo forwards
-	pair  bool   // its own store lies in the line of the store before it
+	pair  bool   // its own store lies in the line, or the block, of the store before it
 	// columns has the loads before its own that read a column of its own, as noteColumns finds them.
 	columns uint32
 }

@@ -65,7 +65,7 @@ type pipePrice struct {
 	flags    ticks // its latency from flags is longer
 	late     ticks // it is longer where they come late
 
-	index ticks // it needs the index of an address so much later
+	index ticks // it needs its first source, an index, so much later
 
 	breaks      bool // it waits for flags alone
 	unlaminates bool // it is an operation more if its address has an index
@@ -435,7 +435,7 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 	p, k := c.pipes, &c.cost[op.Class]
 	ready := max(d, c.ready[op.S1&regMask], c.ready[op.S2&regMask], c.ready[op.S3&regMask])
 	if u.index != 0 {
-		ready = max(d, c.ready[op.S1&regMask]-u.index, c.ready[op.S2&regMask])
+		ready = max(d, c.ready[op.S1&regMask]-u.index, c.ready[op.S2&regMask], c.ready[op.S3&regMask])
 	}
 	if u.flags != 0 {
 		ready = max(ready, c.flagsReady(op)+u.flags)

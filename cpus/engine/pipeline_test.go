@@ -119,12 +119,66 @@ func TestPipesOfLaterCores(t *testing.T) {
 			},
 		},
 		{
+			name: "none by another register than the stack pointer", body: [][4]byte{store, load}, cycles: 480,
+			change: func(c *cpus.Config) {
+				forwards6(c)
+				c.BackEnd.Renames, c.BackEnd.RenamesStack = []string{"load"}, true
+			},
+		},
+		{
 			name: "none with an index", body: [][4]byte{{toyStore, 3, 20, 4}, {toyLoad, 3, 20, 4}}, cycles: 480,
 			change: func(c *cpus.Config) {
 				forwards6(c)
 				c.BackEnd.Renames = []string{"load"}
 			},
 		},
+	})
+}
+
+// TestBuffersOfStores times stores that share buffers of 32 bytes, and parts of words, whose rest takes the first level's latency.
+func TestBuffersOfStores(t *testing.T) {
+	at := func(offsets ...byte) (body [][4]byte) {
+		for _, n := range offsets {
+			body = append(body, [4]byte{toyStore, 3, 20, n})
+		}
+		return body
+	}
+	words := func(bytes int) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			c.Pipes["store"], c.BackEnd.StoreBlock, c.BackEnd.StoreWord = []string{"e", "f"}, 32, bytes
+			c.L1D.Latency = 4 * clock.PerCycle
+		}
+	}
+	timePipes(t, []pipesCase{
+		{name: "two stores a cycle get into a buffer", body: at(0, 24, 16), change: words(0), cycles: 120},
+		{name: "one buffer a cycle", body: at(0, 32), change: words(0), cycles: 160},
+		{name: "three stores of a buffer are written beside two of others", body: at(32, 0, 8, 16, 64), change: words(0), cycles: 240},
+		{name: "a store of two buffers", body: at(28), change: words(0), cycles: 160},
+		{name: "parts of words without check bits", body: at(1, 64), change: words(0), cycles: 160},
+		{name: "a part of a word that was written in front of the last buffer", body: at(1, 64), change: words(4), cycles: 400},
+		{name: "four buffers before", body: at(1, 64, 128, 192), change: words(4), cycles: 560},
+		{name: "five, so that it was read ahead", body: at(1, 64, 128, 192, 224), change: words(4), cycles: 400},
+		{name: "two parts, of which one is read while the other waits", body: at(1, 65), change: words(4), cycles: 400},
+		{name: "stores that complete the words", body: at(1, 0, 8, 64), change: words(4), cycles: 160},
+		{name: "whole words", body: at(4, 64), change: words(4), cycles: 160},
+	})
+}
+
+// TestOperandsThatCountLess times chains through an index that is needed a cycle later, and of what waits for flags alone.
+func TestOperandsThatCountLess(t *testing.T) {
+	flags, other := [4]byte{toyAdd, 9, 9, 4}, [4]byte{toyAdd, 7, 7, 4}
+	add := func(index clock.Ticks, breaks ...string) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			k := c.Classes["add"]
+			k.Latency, k.Index, c.BackEnd.Breaks = 2*clock.PerCycle, index, breaks
+			c.Classes["add"] = k
+		}
+	}
+	timePipes(t, []pipesCase{
+		{name: "a chain", body: [][4]byte{other}, change: add(0), cycles: 160},
+		{name: "through an index", body: [][4]byte{other}, change: add(clock.PerCycle), cycles: 80},
+		{name: "what waits for flags alone is no chain", body: [][4]byte{other}, change: add(0, "add"), cycles: 40},
+		{name: "but one of flags", body: [][4]byte{flags}, change: add(0, "add"), cycles: 160},
 	})
 }
 
@@ -220,6 +274,10 @@ func TestPipesOfLoads(t *testing.T) {
 			c.Events["split_line"] = 7 * clock.PerCycle
 		}
 	}
+	overlap := func(c *cpus.Config) {
+		three(0, true)(c)
+		c.BackEnd.SplitOverlap = true
+	}
 	timePipes(t, []pipesCase{
 		{name: "three loads a cycle", body: [][4]byte{at(0), at(0), at(0)}, change: three(0, false), cycles: 80},
 		{name: "two loads a cycle of a column", body: [][4]byte{at(0), at(0), at(0)}, change: three(4, false), cycles: 120},
@@ -232,6 +290,7 @@ func TestPipesOfLoads(t *testing.T) {
 		{name: "loads of two lines", body: [][4]byte{at(60), at(8), at(16)}, change: three(0, false), cycles: 80},
 		{name: "loads of two lines that take their pipes twice", body: [][4]byte{at(60), at(8), at(16)}, change: three(4, true), cycles: 107},
 		{name: "of which a cycle has one", body: [][4]byte{at(60)}, change: three(4, true), cycles: 80},
+		{name: "or any number, without columns", body: [][4]byte{at(60)}, change: overlap, cycles: 54}, // two places in three pipes,
 	})
 }
 
