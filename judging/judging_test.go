@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// host starts a timer, or says that there is none.
+// thisHost starts a timer, or says that there is none.
 func thisHost(t *testing.T) *Host {
 	t.Helper()
 	h, err := NewHost()

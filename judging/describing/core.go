@@ -224,7 +224,7 @@ func (d *Describer) nested(n int) (v float64, err error) {
 		l := judging.Loop{Before: []byte{0xbc, 0, 8, 0, 0x14}, Body: code, Copies: copies, Times: times} // mov $0x14000800,%esp
 		return l.Native()
 	}
-	return again(func() (float64, error) {
+	return d.again(func() (float64, error) {
 		return d.Host.Difference(program(4), program(2), 2*times, &native.Job{Pages: []uint64{0x1400_0000}, Passes: 7, Repeats: 2})
 	})
 }

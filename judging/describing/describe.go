@@ -33,8 +33,9 @@ type Describer struct {
 	Rows []Row
 	Open []string
 
-	name string // of the description of the same family
-	id   identity
+	waits int    // how often the host was busy
+	name  string // of the description of the same family
+	id    identity
 }
 
 // Row is a number, as it was in the description of the family and as it is of the host.

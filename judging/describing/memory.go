@@ -106,12 +106,12 @@ func (d *Describer) chase(c native.Chain) (v float64, err error) {
 		return l.Native()
 	}
 	if c.Size > 1<<20 { // the loop itself is nothing beside it
-		v, err = again(func() (float64, error) {
+		v, err = d.again(func() (float64, error) {
 			return d.Host.Shortest(program(100), &native.Job{Chains: []native.Chain{c}, Passes: 9, Repeats: 1}, farther)
 		})
 		return v / (100 * times), err
 	}
-	return again(func() (float64, error) {
+	return d.again(func() (float64, error) {
 		return d.Host.Difference(program(100), program(50), 50*times, &native.Job{Chains: []native.Chain{c}, Passes: 5, Repeats: 1})
 	})
 }

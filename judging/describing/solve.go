@@ -70,15 +70,19 @@ func (d *Describer) knows(l loop) bool {
 
 // time times a copy on the host.
 func (d *Describer) time(code []byte, pages []uint64) (v float64, err error) {
-	return again(func() (float64, error) { return d.Host.Cycles(code, pages) })
+	return d.again(func() (float64, error) { return d.Host.Cycles(code, pages) })
 }
 
+// How often a busy host is given some time: for one loop, and for all of them, which together are some three minutes.
+const tries, mostWaits = 20, 1000
+
 // again gives a busy host some time.
-func again(measure func() (float64, error)) (v float64, err error) {
-	for range 20 {
-		if v, err = measure(); !errors.Is(err, judging.ErrBusy) {
+func (d *Describer) again(measure func() (float64, error)) (v float64, err error) {
+	for range tries {
+		if v, err = measure(); !errors.Is(err, judging.ErrBusy) || d.waits == mostWaits {
 			break
 		}
+		d.waits++
 		time.Sleep(100 * time.Millisecond)
 	}
 	return v, err
