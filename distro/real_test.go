@@ -229,11 +229,17 @@ func qemuConsole(t *testing.T, file string, files []byte, cpus int) string {
 	require.NoError(t, os.WriteFile(initrd, files, 0o644))
 	c := exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", initrd, "-append", distro.Command(cpus), "-smp", fmt.Sprintf("%d,sockets=%[1]d", cpus), "-display", "none",
 		"-serial", "stdio", "-no-reboot", "-m", "512", "-cpu", "core2duo,-ssse3")
+	return printed(t, c, "System halted")
+}
+
+// printed starts a machine and returns what it has printed when its end comes, or after two minutes.
+func printed(t *testing.T, c *exec.Cmd, end string) string {
+	t.Helper()
 	var out output
 	c.Stdout = &out
 	require.NoError(t, c.Start())
-	for range 1200 { // two minutes
-		if time.Sleep(100 * time.Millisecond); out.has("System halted") {
+	for range 1200 {
+		if time.Sleep(100 * time.Millisecond); out.has(end) {
 			break
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"kprobesim/boards/vexpress"
 	"kprobesim/cpus/arm"
@@ -136,15 +135,5 @@ func armUnderQemu(t *testing.T, c distro.Config) string {
 	tree := require.Must(distro.Describe(c, 0))(t)
 	cmd := exec.Command(qemu, "-M", "vexpress-a15", "-m", "512", "-display", "none", "-serial", "stdio", "-no-reboot", "-kernel", c.Kernel.Image.Name,
 		"-dtb", write("tree", tree), "-initrd", write("initrd", c.Initrd), "-append", c.Command)
-	var out output
-	cmd.Stdout = &out
-	require.NoError(t, cmd.Start())
-	for range 1200 { // two minutes
-		if time.Sleep(100 * time.Millisecond); out.has("Power down") {
-			break
-		}
-	}
-	_ = cmd.Process.Kill() // it may have ended
-	_ = cmd.Wait()
-	return out.text()
+	return printed(t, cmd, "Power down")
 }

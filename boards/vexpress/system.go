@@ -10,7 +10,7 @@ var systemRegisters = []register{
 		store: func(p *port, _ int, v, _ uint32) { p.b.flags |= v; p.changed() },
 	},
 	{from: 0x34, bytes: 4, store: func(p *port, _ int, v, _ uint32) { p.b.flags &^= v }},
-	{from: 0x84, bytes: 4, load: constant(0x14000249)}, // TC2 is HBI-0249
+	{from: 0x84, bytes: 4, load: constant(0x14000249)}, // TC2 is HBI-0249, as its device tree says; the upper bits, of the core, are a prior
 	{
 		from: 0xa0, bytes: 4, load: func(p *port, _ int) uint32 { return p.b.data },
 		store: func(p *port, _ int, v, _ uint32) { p.b.data = v },
