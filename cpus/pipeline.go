@@ -130,6 +130,25 @@ func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 	if n := c.BackEnd.LoadColumn; n != 0 && (n&(n-1) != 0 || n < 4 || c.L1D.Line > MaxColumns*n) {
 		fail("back_end.load_column: %d bytes; a line of %d has up to %d columns of at least 4, a power of two", n, c.L1D.Line, MaxColumns)
 	}
+	b := &c.BackEnd
+	if n := b.StoreBlock; n != 0 && (n&(n-1) != 0 || n < 8 || n > c.L1D.Line) {
+		fail("back_end.store_block: %d bytes; a power of two from 8 to the %d of a line", n, c.L1D.Line)
+	}
+	if b.StoreBlock != 0 && b.StorePairs {
+		fail("back_end: stores have buffers (store_block) or go in pairs (store_pairs); leave one of them out")
+	}
+	for _, x := range []struct {
+		key, of   string
+		has, base bool
+	}{
+		{"store_word", "store_block", b.StoreWord != 0, b.StoreBlock != 0},
+		{"split_overlap", "split_twice", b.SplitOverlap, b.SplitTwice},
+		{"renames_stack", "renames", b.RenamesStack, len(b.Renames) > 0},
+	} {
+		if x.has && !x.base {
+			fail("back_end.%s: it means nothing without %s", x.key, x.of)
+		}
+	}
 	if err := c.OpCache.check(); err != nil {
 		fail("op_cache: %w", err)
 	}

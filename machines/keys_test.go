@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/cpus/x86"
 	"kprobesim/internal/doc"
 	"kprobesim/internal/require"
 	"kprobesim/machines"
@@ -90,6 +91,20 @@ func numbers(path string, v reflect.Value, all []string) []string {
 		}
 	}
 	return all
+}
+
+// TestStoreBlocks refuses buffers of stores that are no power of two, and a core with both ways of its stores.
+func TestStoreBlocks(t *testing.T) {
+	for setting, want := range map[string]string{
+		"store_block=24": "a power of two from 8 to the 64 of a line", "store_pairs=true": "leave one of them out",
+	} {
+		root := document(t, "testdata/pipes")
+		key, value, _ := strings.Cut(setting, "=")
+		change(t, root, []string{"back_end", key}, value)
+		var errs doc.Errors
+		machines.Read(root, []*cpus.ISA{x86.ISA64()}, &errs)
+		require.Error(t, errs.Err(), want, "%s", setting)
+	}
 }
 
 // document reads a shipped description, and whatever it builds on, or one of testdata, where those that are still measured have a copy.
