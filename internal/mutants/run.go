@@ -3,12 +3,15 @@ package mutants
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,21 +22,22 @@ import (
 
 // Bench runs tests with mutants.
 type Bench struct {
-	root, folder, overlay string
-	list                  []Mutant
-	built                 map[string]error // binaries of tests, by package
-	sound                 map[string]soundRun
-	Short                 bool // leave out tests that take long
-	Long                  bool // run also those that the gate alone runs
+	root, folder string
+	list         []Mutant
+	replace      map[string]string // woven files, by files of the tree
+	built        map[string]error  // binaries of tests, by package
+	sound        map[string]soundRun
+	Short        bool // leave out tests that take long
+	Long         bool // run also those that the gate alone runs
 }
 
 // NewBench prepares runs with the mutants of a list. Whatever it writes is in the folder.
 func NewBench(root, folder string, list []Mutant) (*Bench, error) {
-	overlay, err := Weave(root, folder, list)
-	return &Bench{root: root, folder: folder, overlay: overlay, list: list, built: map[string]error{}, sound: map[string]soundRun{}}, err
+	replace, err := Weave(root, folder, list)
+	return &Bench{root: root, folder: folder, replace: replace, list: list, built: map[string]error{}, sound: map[string]soundRun{}}, err
 }
 
-// Caught runs tests, named PACKAGE.TEST, until one fails with a mutant that passes without. It returns that one, or "".
+// Caught runs tests, named PACKAGE.TEST or PACKAGE.PATTERN, until one fails with a mutant that passes without. It returns that one, or "".
 // Those that measure or search come last, since they take longest. One that is stopped by the limit has failed if
 // without the mutant it takes less than a third of that.
 func (b *Bench) Caught(ctx context.Context, i int, tests []string, limit time.Duration) (string, error) {
@@ -43,12 +47,17 @@ func (b *Bench) Caught(ctx context.Context, i int, tests []string, limit time.Du
 	}
 	tests = slices.SortedStableFunc(slices.Values(tests), func(x, y string) int { return slow(x) - slow(y) })
 	for _, test := range tests {
-		end, err := b.run(ctx, nil, test, env, limit)
+		var out bytes.Buffer
+		end, err := b.run(ctx, &out, test, env, limit)
 		if err != nil {
 			return "", err
 		}
 		if end == passes {
 			continue
+		}
+		if began := begun.FindAllStringSubmatch(out.String(), -1); len(began) > 0 {
+			pkg, _ := split(test)
+			test = pkg + "." + began[len(began)-1][1]
 		}
 		passed, took, err := b.Sound(ctx, test, limit)
 		if err != nil {
@@ -59,6 +68,15 @@ func (b *Bench) Caught(ctx context.Context, i int, tests []string, limit time.Du
 		}
 	}
 	return "", nil
+}
+
+// begun matches the line of a test that begins. The last one is the test that failed, because the first failure ends a run.
+var begun = regexp.MustCompile(`(?m)^=== RUN +(\w+)$`)
+
+// split returns the package and the name of a test.
+func split(test string) (pkg, name string) {
+	dot := strings.LastIndex(test, ".")
+	return test[:dot], test[dot+1:]
 }
 
 // env returns the variables by which a binary of tests makes the mistake.
@@ -106,18 +124,17 @@ const (
 
 // run runs one test. What it prints goes to out, or nowhere.
 func (b *Bench) run(ctx context.Context, out io.Writer, test string, env []string, limit time.Duration) (ending, error) {
-	dot := strings.LastIndex(test, ".")
-	pkg, name := test[:dot], test[dot+1:]
+	pkg, name := split(test)
 	binary := filepath.Join(b.folder, strings.ReplaceAll(pkg, "/", "__")+".test")
 	if _, done := b.built[pkg]; !done {
-		b.built[pkg] = command(b.root, nil, "go", "test", "-c", "-vet=off", "-overlay", b.overlay, "-o", binary, "./"+pkg)
+		b.built[pkg] = b.build(pkg, binary)
 	}
 	if err := b.built[pkg]; err != nil {
 		return fails, fmt.Errorf("%s with mutants: %w", pkg, err)
 	}
 	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c := exec.CommandContext(short, binary, "-test.run=^"+name+"$", "-test.failfast", "-test.short="+strconv.FormatBool(b.Short))
+	c := exec.CommandContext(short, binary, "-test.run=^"+name+"$", "-test.v", "-test.failfast", "-test.short="+strconv.FormatBool(b.Short))
 	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), env...)
 	if b.Long {
 		c.Env = append(c.Env, hosttools.LongRuns+"=1")
@@ -136,6 +153,23 @@ func (b *Bench) run(ctx context.Context, out io.Writer, test string, env []strin
 		return fails, nil
 	}
 	return fails, err
+}
+
+// build makes the binary of a package's tests.
+func (b *Bench) build(pkg, binary string) error {
+	replace := maps.Clone(b.replace)
+	if err := weaveTests(b.root, b.folder, pkg, replace); err != nil {
+		return err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return err
+	}
+	overlay := binary + ".json"
+	if err := os.WriteFile(overlay, text, 0o666); err != nil {
+		return err
+	}
+	return command(b.root, nil, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./"+pkg)
 }
 
 // images builds the guest kernels of a mutant and returns their folder.

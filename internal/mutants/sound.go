@@ -1,9 +1,11 @@
 package mutants
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -12,10 +14,11 @@ import (
 type soundRun struct {
 	passed bool
 	took   time.Duration
+	each   map[string]time.Duration // of the tests that a pattern has run
 }
 
 // Sound runs a test without a mutant, once. It reports whether it passes, and what that takes. One that is stopped by the
-// limit may pass. Enters knows then which mutants it can notice.
+// limit may pass. Entering knows then which mutants it can notice.
 func (b *Bench) Sound(ctx context.Context, test string, limit time.Duration) (passed bool, took time.Duration, err error) {
 	r, known := b.sound[test]
 	if !known {
@@ -24,14 +27,18 @@ func (b *Bench) Sound(ctx context.Context, test string, limit time.Duration) (pa
 		if err := os.MkdirAll(entered, 0o777); err != nil {
 			return false, 0, err
 		}
-		end, err := b.run(ctx, nil, test, []string{enteredEnvironment + "=" + entered}, limit)
+		var out bytes.Buffer
+		end, err := b.run(ctx, &out, test, []string{enteredEnvironment + "=" + entered}, limit)
 		if err == nil && end == fails {
 			end, err = b.failedNoting(ctx, test, limit)
 		}
 		if err != nil {
 			return false, 0, err
 		}
-		r = soundRun{end != fails, time.Since(begin)}
+		r = soundRun{end != fails, time.Since(begin), map[string]time.Duration{}}
+		for _, line := range ended.FindAllStringSubmatch(out.String(), -1) {
+			r.each[line[1]], _ = time.ParseDuration(line[2])
+		}
 		b.sound[test] = r
 	}
 	return r.passed, r.took, nil
@@ -46,7 +53,7 @@ func (b *Bench) failedNoting(ctx context.Context, test string, limit time.Durati
 	return b.run(ctx, nil, test, nil, limit)
 }
 
-// entered is the folder with a file for each mutant whose function a test enters.
+// entered is the folder with a file for each mutant and each test that enters its function.
 func (b *Bench) entered(test string) string {
 	return filepath.Join(b.folder, "entered", strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r == '*' || r == '|' {
@@ -56,10 +63,30 @@ func (b *Bench) entered(test string) string {
 	}, test))
 }
 
-// Enters reports whether a test that Sound has run executes the function of a mutant of Go code. Else it cannot notice it.
-func (b *Bench) Enters(test string, i int) bool {
-	folder := b.entered(test)
-	_, unknown := os.Stat(folder)
-	_, err := os.Stat(filepath.Join(folder, Name(i)))
-	return unknown != nil || err == nil || b.list[i].Guest()
+// ended matches what a test prints at its end.
+var ended = regexp.MustCompile(`(?m)^--- PASS: (\w+) \((.*)\)$`)
+
+// Entering returns which of the tests that Sound has run execute the function of a mutant, and what they take. The others cannot
+// notice it. It is "" where there are none. A test that uses what another has made and kept does not count.
+func (b *Bench) Entering(test string, i int) (some string, take time.Duration) {
+	folder, sound := b.entered(test), b.sound[test]
+	noted, err := os.ReadDir(folder)
+	if err != nil || b.list[i].Guest() {
+		return test, sound.took
+	}
+	var names []string
+	for _, f := range noted {
+		switch name, ok := strings.CutPrefix(f.Name(), Name(i)+"."); {
+		case ok && name == "":
+			return test, sound.took
+		case ok:
+			names = append(names, name)
+			take += sound.each[name]
+		}
+	}
+	if len(names) == 0 {
+		return "", 0
+	}
+	pkg, _ := split(test)
+	return pkg + ".(" + strings.Join(names, "|") + ")", take
 }

@@ -3,8 +3,8 @@
 //
 // A mistake is a condition that is negated, an operator or a number that is another, a statement or a result that is left
 // out. They are drawn from all packages by a seed. It leaves out mistakes of two places at once, declarations, and values beside an error.
-// All drawn mutants of a package are compiled into one binary of tests (package mutants), so nothing of the tree is touched. Tests of a
-// package that never come to the changed function are not asked.
+// All drawn mutants of a package are compiled into one binary of tests (package mutants), so nothing of the tree is touched. Tests that
+// never come to the changed function are not asked.
 package main
 
 import (

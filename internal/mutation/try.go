@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"kprobesim/internal/mutants"
@@ -19,10 +23,23 @@ const everyTest = `.(Test|Fuzz|Example)\w*`
 // firstTests hold the outcomes of a package by sums and golden files. They take seconds and notice most, so they are asked first.
 const firstTests = `.(TestEffects|TestEverySetting|TestEveryMove|TestPages|TestTables|TestDamaged\w*|TestPaperTables|TestRegistrations?)`
 
+// withFirst returns the packages that have some of firstTests.
+func (t *tree) withFirst() map[string]bool {
+	named, with := regexp.MustCompile(`(?m)^func (`+strings.Trim(firstTests, ".()")+`)\(t `), map[string]bool{}
+	for _, p := range t.own() {
+		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			b, err := os.ReadFile(filepath.Join(p.Dir, name))
+			with[t.folder(p)] = with[t.folder(p)] || err == nil && named.Match(b)
+		}
+	}
+	return with
+}
+
 // A trial asks tests of mutants.
 type trial struct {
 	bench *mutants.Bench
-	takes map[string]time.Duration // what the tests of a package take where nothing is wrong; 0 where they fail
+	takes map[string]time.Duration // what tests take where nothing is wrong; 0 where they fail
+	first map[string]bool          // packages that have some of firstTests
 	out   io.Writer
 }
 
@@ -32,8 +49,8 @@ const patience = 20 * time.Minute
 // result counts how the mutants of a package ended.
 type result struct{ noticed, survived, equivalent int }
 
-// try asks the tests of each mutant and prints its verdict at once, and at the end a score for each package. Where ctx ends,
-// the scores are of the mutants before.
+// try asks the tests of each mutant and prints its verdict at once, and at the end a score for each package. All mutants are asked of their
+// own packages before the few that are left are asked of importers. Where ctx ends, the scores are of the mutants before.
 func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o options, folder string, out io.Writer) error {
 	scores := map[string]*result{}
 	list, which := t.tried(drawn, known, scores, out)
@@ -43,30 +60,50 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o o
 	}
 	bench.Short, bench.Long = o.short, o.long
 	defer printScores(scores, out)
-	tr := &trial{bench, map[string]time.Duration{}, out}
-	for i, m := range which {
-		begin := time.Now()
-		testers := t.testers(m.pkg, o.short)
-		if o.alone {
-			testers = testers[:min(1, len(testers))]
+	tr := &trial{bench, map[string]time.Duration{}, t.withFirst(), out}
+	took, judged := make([]time.Duration, len(which)), make([]bool, len(which))
+	for _, importers := range []bool{false, true} {
+		for i, m := range which {
+			if judged[i] {
+				continue
+			}
+			begin, testers := time.Now(), t.testers(m.pkg, o.short)
+			own := min(1, len(testers))
+			switch {
+			case !importers:
+				testers = testers[:own]
+			case o.alone:
+				testers = nil
+			default:
+				testers = testers[own:]
+			}
+			by, err := tr.noticed(ctx, i, testers)
+			if errors.Is(err, context.Canceled) {
+				return errors.New("interrupted, with mutants left whose importers were not asked")
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", m.place(t), err)
+			}
+			took[i] += time.Since(begin)
+			if judged[i] = by != "" || importers; judged[i] {
+				scores[t.folder(m.pkg)].count(out, t, m, by, took[i].Round(time.Second))
+			} else {
+				fmt.Fprintf(out, "%s: %s is left to importers\n", m.place(t), m.function)
+			}
 		}
-		by, err := tr.noticed(ctx, i, testers)
-		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("interrupted, with %d mutants left", len(which)-i)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.place(t), err)
-		}
-		score := scores[t.folder(m.pkg)]
-		if by != "" {
-			score.noticed++
-			fmt.Fprintf(out, "%s: %s is noticed by %s, %s\n", m.place(t), m.function, by, time.Since(begin).Round(time.Second))
-			continue
-		}
-		score.survived++
-		fmt.Fprintf(out, "%s: %s survives, %s\n\t- %s\n\t+ %s\n", m.place(t), m.function, time.Since(begin).Round(time.Second), m.before, m.after)
 	}
 	return nil
+}
+
+// count prints and counts a verdict.
+func (r *result) count(out io.Writer, t *tree, m *mutant, by string, took time.Duration) {
+	if by != "" {
+		r.noticed++
+		fmt.Fprintf(out, "%s: %s is noticed by %s, %s\n", m.place(t), m.function, by, took)
+		return
+	}
+	r.survived++
+	fmt.Fprintf(out, "%s: %s survives, %s\n\t- %s\n\t+ %s\n", m.place(t), m.function, took, m.before, m.after)
 }
 
 // tried returns the mutants of a sample that tests are asked about, as what is compiled and as what people read. The others
@@ -89,47 +126,46 @@ func (t *tree) tried(drawn []*mutant, known []equivalent, scores map[string]*res
 	return list, which
 }
 
-// noticed returns the package whose tests fail with a mutant: tests that are asked first, then all of the mutant's own package,
-// then all of other packages, by what they take.
+// longest are the packages whose tests take longest. They are asked last.
+var longest = []string{"kprobes", "races", "cmd/kprobesim"}
+
+// noticed returns the test of packages that fails with a mutant. Tests that are asked first come before all others.
 func (tr *trial) noticed(ctx context.Context, i int, testers []string) (by string, err error) {
-	for _, p := range testers {
-		if by, err := tr.bench.Caught(ctx, i, []string{p + firstTests}, patience); by != "" || err != nil {
-			return p, err
-		}
-	}
-	for n := range testers {
-		if n == 1 {
-			for _, p := range testers[1:] {
-				if err := tr.measure(ctx, p); err != nil {
-					return "", err
-				}
+	slices.SortStableFunc(testers, func(a, b string) int { return cmp.Compare(slices.Index(longest, a), slices.Index(longest, b)) })
+	for _, tests := range []string{firstTests, everyTest} {
+		for _, p := range testers {
+			if tests == firstTests && !tr.first[p] {
+				continue
 			}
-			slices.SortStableFunc(testers[1:], func(a, b string) int { return cmp.Compare(tr.takes[a], tr.takes[b]) })
-		}
-		p := testers[n]
-		if err := tr.measure(ctx, p); err != nil {
-			return "", err
-		}
-		if tr.takes[p] == 0 || !tr.bench.Enters(p+everyTest, i) {
-			continue // tests that fail anyway notice nothing, nor do those that never come to the mutant
-		}
-		by, err := tr.bench.Caught(ctx, i, []string{p + everyTest}, 20*time.Second+3*tr.takes[p])
-		if by != "" || err != nil {
-			return p, err
+			if by, err := tr.ask(ctx, i, p+tests); by != "" || err != nil {
+				return by, err
+			}
 		}
 	}
 	return "", nil
 }
 
-// measure runs the tests of a package with nothing wrong, once.
-func (tr *trial) measure(ctx context.Context, p string) error {
-	if _, known := tr.takes[p]; known {
+// ask runs the tests of a package that come to a mutant. Tests that fail anyway notice nothing.
+func (tr *trial) ask(ctx context.Context, i int, tests string) (by string, err error) {
+	if err := tr.measure(ctx, tests); err != nil {
+		return "", err
+	}
+	some, take := tr.bench.Entering(tests, i)
+	if tr.takes[tests] == 0 || some == "" {
+		return "", nil
+	}
+	return tr.bench.Caught(ctx, i, []string{some}, 20*time.Second+3*take)
+}
+
+// measure runs tests of a package with nothing wrong, once.
+func (tr *trial) measure(ctx context.Context, tests string) error {
+	if _, known := tr.takes[tests]; known {
 		return nil
 	}
-	passed, took, err := tr.bench.Sound(ctx, p+everyTest, patience)
-	if tr.takes[p] = took; !passed && err == nil {
-		tr.takes[p] = 0
-		fmt.Fprintf(tr.out, "%s: its tests fail without a mutant, too, and notice nothing\n", p)
+	passed, took, err := tr.bench.Sound(ctx, tests, patience)
+	if tr.takes[tests] = took; !passed && err == nil {
+		tr.takes[tests] = 0
+		fmt.Fprintf(tr.out, "%s: these tests fail without a mutant, too, and notice nothing\n", tests)
 	}
 	return err
 }
