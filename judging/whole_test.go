@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -232,6 +233,39 @@ func TestQuietPasses(t *testing.T) {
 		}
 		require.That(t, slices.Equal(left, c.left), "job %d: %v; want %v", i, left, c.left)
 	}
+}
+
+// TestCrowdedLoop holds that the two stores of the loop are to one half of a line, and its load is from another line.
+func TestCrowdedLoop(t *testing.T) {
+	var stores, loads []uint32
+	for code := crowded(); len(code) >= 8; code = code[1:] {
+		at := binary.LittleEndian.Uint32(code[4:])
+		switch opcode := [4]byte(code); {
+		case at < Pointers: // the loop's own
+		case opcode == [4]byte{0x48, 0x89, 0x04, 0x25}:
+			stores = append(stores, at)
+		case opcode == [4]byte{0x48, 0x8b, 0x0c, 0x25}:
+			loads = append(loads, at)
+		}
+	}
+	require.That(t, len(stores) == 2*len(loads) && len(loads) > 20, "there are %d stores and %d loads", len(stores), len(loads))
+	for i, at := range loads {
+		a, b := stores[2*i], stores[2*i+1]
+		require.That(t, a != b && a/32 == b/32 && at/line != a/line, "stores to %#x and %#x, and a load from %#x", a, b, at)
+	}
+}
+
+// TestWorst names blocks of like errors in the order in which they were judged.
+func TestWorst(t *testing.T) {
+	v := &Verdict{}
+	for i := range 20 {
+		v.Blocks = append(v.Blocks, &Block{Source: strconv.Itoa(i), Native: 10, Priced: 10 + float64(i%3)})
+	}
+	got := ""
+	for _, b := range v.Worst(12) {
+		got += b.Source + " "
+	}
+	require.Equal(t, got, "2 5 8 11 14 17 1 4 7 10 13 16 ", "the worst are")
 }
 
 // TestLongerLoads prices loads that begin where a store does and read more: in a chain, with nothing that waits for them, and with
