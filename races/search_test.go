@@ -97,7 +97,9 @@ func TestEveryMutantIsCaught(t *testing.T) {
 				case err != nil:
 					t.Errorf("%s: %v", m, err)
 				case tally.Violations > 0:
-					t.Logf("%s, schedule %d: %s", m, tally.Found[0].N, tally.Found[0].Violation)
+					bad := tally.Found[0].Violation
+					t.Logf("%s, schedule %d: %s", m, tally.Found[0].N, bad)
+					require.That(t, bad.Kind != Died || bad.CPU < 0, "%s: %s: the whole machine died, and not a CPU", m, bad)
 				case most > 100:
 					t.Errorf("%s is not noticed within %d schedules", m, tally.Schedules)
 				default:

@@ -30,7 +30,7 @@ func kernels(t *testing.T, bits map[string]int) string {
 
 // TestLinuxKernel finds the newest kernel of the machine's width, and takes the one that is named.
 func TestLinuxKernel(t *testing.T) {
-	dir := kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64, "vmlinuz-6.1.0-56": 64, "vmlinuz-6.1.0-99-32": 32})
+	dir := kernels(t, map[string]int{"vmlinuz-5.10.0-100": 64, "vmlinuz-6.1.0-9": 64, "vmlinuz-6.1.0-56": 64, "vmlinuz-6.1.0-99-32": 32})
 	t.Setenv(planning.KernelFolder, dir)
 	for experiment, want := range map[string]string{"linux-probes": "vmlinuz-6.1.0-56", "linux-probes-i386": "vmlinuz-6.1.0-99-32"} {
 		p, err := planning.NewLoader().Plan(experiment, nil)
