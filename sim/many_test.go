@@ -82,6 +82,17 @@ func TestReportsOfSleepAndBudget(t *testing.T) {
 	}
 }
 
+// TestEventsWithinTheBudget has an event happen before the budget ends, and none at its end.
+func TestEventsWithinTheBudget(t *testing.T) {
+	for before, want := range map[clock.Ticks]string{0: "budget of", 1: "nothing will ever wake one"} {
+		happened := false
+		w := pctest.New(t, 2, "boot_sleep", "ready", func(c *sim.Config) { c.Budget = clock.FromCycles(1_000_000) })
+		w.At(clock.FromCycles(1_000_000)-before, func() { happened = true })
+		require.Error(t, w.Run(), want, "an event %d ticks before the end", before)
+		require.Equal(t, happened, before > 0, "an event %d ticks before the end happened", before)
+	}
+}
+
 func TestNumberOfCPUs(t *testing.T) {
 	for _, n := range []int{-1, 257, 1000} {
 		_, err := sim.New(sim.Config{CPUs: n, RAM: 32 << 20})
