@@ -1,6 +1,8 @@
 package planning_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"kprobesim/experiments/exptest"
@@ -29,6 +31,35 @@ func TestKindsCheckTheirFiles(t *testing.T) {
 		{schema.KindMissed, "kernel.image=x86_64-2005", `unknown image "x86_64-2005-preempt"`},
 	} {
 		require.Error(t, require.Err(planning.NewLoader().Plan(c.name, []string{c.set})), c.want, "%s with %s", c.name, c.set)
+	}
+}
+
+// TestBoundsOfKinds has each number of a kind take its least and its greatest value, and none beyond them.
+func TestBoundsOfKinds(t *testing.T) {
+	exptest.Alone(t)
+	l := planning.NewLoader()
+	for _, c := range []struct {
+		name, key   string
+		least, most int
+	}{
+		{schema.KindScaling, "kernel.hz", 1, 10_000},
+		{schema.KindLatency, "workload.offset", 0, 1 << 20},
+		{schema.KindMissed, "workload.tasks", 1, 1000},
+		{schema.KindMissed, "workload.hits", 1, 1_000_000},
+		{schema.KindUnregister, "workload.batch", 1, 1024},
+		{schema.KindUnregister, "workload.singly", 1, 1024},
+		{schema.KindBystander, "workload.batch", 1, 1024},
+		{schema.KindIRQOff, "workload.interrupts", 10, 1_000_000},
+		{schema.KindIRQOff, "workload.hits", 1, 10_000_000},
+		{schema.KindIRQOff, "workload.warmup", 0, 10_000_000},
+		{schema.KindEventRate, "workload.rate", 1, 100_000_000},
+		{schema.KindUserProbes, "workload.hits", 1, 1_000_000},
+	} {
+		for v, ok := range map[int]bool{c.least - 1: false, c.least: true, c.most: true, c.most + 1: false} {
+			_, err := l.Plan(c.name, []string{fmt.Sprintf("%s=%d", c.key, v)})
+			refused := err != nil && strings.Contains(err.Error(), fmt.Sprintf("%s: %d is outside %d to %d", c.key, v, c.least, c.most))
+			require.That(t, refused == !ok, "%s with %s=%d: %v", c.name, c.key, v, err)
+		}
 	}
 }
 
