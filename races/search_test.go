@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -74,8 +75,9 @@ func TestProtocolsAreSafe(t *testing.T) {
 }
 
 // TestEveryMutantIsCaught makes each mistake in the variants that say that they notice it. Nearly all are noticed within a hundred schedules.
+// Each kind of violation is found for some of them.
 func TestEveryMutantIsCaught(t *testing.T) {
-	most, tried, late := uint64(10000), atomic.Int32{}, atomic.Int32{}
+	most, tried, late, kinds := uint64(10000), atomic.Int32{}, atomic.Int32{}, sync.Map{}
 	if !hosttools.Whole(t, "mutants that take more than 100 schedules", "all others, and less than a tenth may take more") {
 		most = 100
 	}
@@ -99,6 +101,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 				case tally.Violations > 0:
 					bad := tally.Found[0].Violation
 					t.Logf("%s, schedule %d: %s", m, tally.Found[0].N, bad)
+					kinds.Store(bad.Kind, true)
 					require.That(t, bad.Kind != Died || bad.CPU < 0, "%s: %s: the whole machine died, and not a CPU", m, bad)
 				case most > 100:
 					t.Errorf("%s is not noticed within %d schedules", m, tally.Schedules)
@@ -109,6 +112,10 @@ func TestEveryMutantIsCaught(t *testing.T) {
 		})
 	})
 	require.That(t, late.Load()*10 < tried.Load(), "%d of %d mutants are not noticed within %d schedules", late.Load(), tried.Load(), most)
+	for _, k := range []Kind{Torn, Inside, Stale, Unsynced, Lost, Doubled, Leaked, Missed, Late, Hung, Died} {
+		_, found := kinds.Load(k)
+		require.That(t, found || testing.Short() || tried.Load() < 50, "no mutant is noticed by what is %s", k)
+	}
 }
 
 // reportOf runs one variant and returns the report.
