@@ -223,6 +223,10 @@ func TestRegisters(t *testing.T) {
 		{load4, gicc + 0x0c, 1023},
 		{load4, gicc + 0x14, 0xff},
 		{load4, gicc + 0xfc, 0x0202143b},
+		{store4, gicc, 0x201}, // with ends in two steps
+		{load4, gicc, 0x201},
+		{store4, gicc, 0x1},
+		{load4, gicc, 0x1},
 		{load4, uart + 0x18, 0x90},
 		{load4, uart + 0x30, 0x301},
 		{store4, uart + 0x30, 0},

@@ -43,6 +43,16 @@ func TestTablesRefuse(t *testing.T) {
 		_, err := buildTables(m(), worldTables, maps)
 		require.That(t, err != nil && err.Error() == want, "%v: %v, want %s", maps, err, want)
 	}
+	used := m()
+	for at := uint64(worldTables); at < worldTables+2*firstBytes; at += 8 {
+		used.Store(binary.LittleEndian, at, 8, 1<<64-1)
+	}
+	_, err := buildTables(used, worldTables, []mmu.Mapping{big, small})
+	require.Error(t, err, "0x20001000 is mapped twice", "in memory that is in use")
+	for va := range uint64(1 << 12) {
+		first := used.Load(binary.LittleEndian, worldTables+va<<2, 4)
+		require.Need(t, (first != 0) == (va == 0x200), "in memory that is in use %#x is mapped by %#x", va<<section, first)
+	}
 	if _, err := buildTables(m(), worldRAM-0x1000, []mmu.Mapping{big}); err == nil {
 		t.Error("tables outside of RAM are accepted")
 	}
