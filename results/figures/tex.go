@@ -54,14 +54,20 @@ func plainNumbers(tex []byte) []byte {
 	return out.Bytes()
 }
 
+// Numbers of the canvas that are rewritten. They are compiled once: a figure has thousands of lines.
+var (
+	tinyNumber = regexp.MustCompile(`-?[0-9.]+e-[0-9]+`)
+	longLength = regexp.MustCompile(`-?[0-9]+\.[0-9]{4,}pt`)
+)
+
 // withoutExponents makes zeroes of numbers with exponents, which TeX does not read: they are as good as nothing.
 func withoutExponents(text []byte) []byte {
-	return regexp.MustCompile(`-?[0-9.]+e-[0-9]+`).ReplaceAll(text, []byte("0"))
+	return tinyNumber.ReplaceAll(text, []byte("0"))
 }
 
 // roundLengths rounds lengths to a thousandth of a point: the digits behind that differ between processors.
 func roundLengths(text []byte) []byte {
-	return regexp.MustCompile(`-?[0-9]+\.[0-9]{4,}pt`).ReplaceAllFunc(text, func(b []byte) []byte {
+	return longLength.ReplaceAllFunc(text, func(b []byte) []byte {
 		v, err := strconv.ParseFloat(string(b[:len(b)-len("pt")]), 64)
 		if err != nil {
 			return b // no number after all
