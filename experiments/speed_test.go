@@ -12,14 +12,12 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
-	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/targets"
-	"kprobesim/workloads"
 )
 
 // speedLoops are the guest's loops for measuring the simulator itself, each in a call of a few
@@ -103,11 +101,7 @@ func (r speedRun) build() (*targets.System, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := workloads.Open(r.image)
-	if err != nil {
-		return nil, err
-	}
-	im, err := image.Load(r.image, b)
+	im, err := targets.LoadImage(r.image)
 	if err != nil {
 		return nil, err
 	}

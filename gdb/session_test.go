@@ -19,7 +19,6 @@ import (
 	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/targets"
-	"kprobesim/workloads"
 )
 
 // result holds the times, counters and sum of a run.
@@ -36,8 +35,7 @@ const calls = 2000
 // function, and where the last run leaves its result.
 func bench(tb testing.TB, name string) (Run, image.Func, *result) {
 	tb.Helper()
-	b := require.Must(workloads.Open(name))(tb)
-	im := require.Must(image.Load(name, b))(tb)
+	im := require.Must(targets.LoadImage(name))(tb)
 	_, target, ok := targets.Image(targets.List(), name)
 	require.Need(tb, ok, "no image %s", name)
 	fn, _ := im.Func("bench_target")

@@ -5,21 +5,15 @@ import (
 	"fmt"
 
 	"kprobesim/cpus/cpustest"
-	"kprobesim/image"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/targets"
-	"kprobesim/workloads"
 )
 
 // boot runs body on the first task of a guest kernel.
 func boot(name string, body func(*targets.System, *sim.Call) error) error {
-	b, err := workloads.Open(name)
-	if err != nil {
-		return err
-	}
-	im, err := image.Load(name, b)
+	im, err := targets.LoadImage(name)
 	if err != nil {
 		return err
 	}

@@ -96,8 +96,7 @@ func boot(t *testing.T, k kernel, o kprobes.Options, body func(r *running)) {
 // bootFor boots a kernel that may take so many cycles.
 func bootFor(t *testing.T, k kernel, o kprobes.Options, cycles int64, body func(r *running)) {
 	t.Helper()
-	b := require.Must(workloads.Open(k.image))(t)
-	im := require.Must(image.Load(k.image, b))(t)
+	im := require.Must(targets.LoadImage(k.image))(t)
 	_, target, _ := targets.Image(targets.List(), k.image)
 	sys, err := target.Build(targets.Config{
 		Machine: sim.Config{CPU: cpustest.Config(target.ISA), Image: im, Budget: clock.FromCycles(cycles)},

@@ -4,22 +4,15 @@ import (
 	"fmt"
 
 	"kprobesim/cpus/cpustest"
-	"kprobesim/image"
 	"kprobesim/sim"
 	"kprobesim/targets"
-	"kprobesim/workloads"
 )
 
 // A machine boots a guest kernel and calls one of its functions, instruction by instruction. Simulated time goes on by what
 // they take on the described processor, and by nothing else.
 func Example() {
 	const name = "x86_64-2010"
-	b, err := workloads.Open(name)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	im, err := image.Load(name, b)
+	im, err := targets.LoadImage(name)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,13 +8,11 @@ import (
 
 	cpu "kprobesim/cpus/arm"
 	"kprobesim/cpus/cpustest"
-	"kprobesim/image"
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/targets"
-	"kprobesim/workloads"
 )
 
 // The kernel's own test of its emulation, for every instruction of the processor's table: random registers, flags and
@@ -53,8 +51,7 @@ type lab struct {
 }
 
 func run(t *testing.T, name string, optimize bool, body func(l *lab)) {
-	b := require.Must(workloads.Open(name))(t)
-	im := require.Must(image.Load(name, b))(t)
+	im := require.Must(targets.LoadImage(name))(t)
 	target := targets.Find(targets.List(), "arm")
 	options := kprobes.Default()
 	options.OptProbes, options.Delay = optimize, 1

@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"kprobesim/cpus/cpustest"
-	"kprobesim/image"
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/kprobes/ppc64"
 	"kprobesim/sim"
 	"kprobesim/smp"
 	"kprobesim/targets"
-	"kprobesim/workloads"
 )
 
 // Registers of a frame, and where in an allocation the memory is that accesses find: displacements lead 32 KiB both ways.
@@ -28,8 +26,7 @@ const (
 func TestEmulatesIsTheGuests(t *testing.T) {
 	for name, year := range map[string]int{"ppc64-2010": 2010, "ppc64-2011": 2011, "ppc64-2017": 2017} {
 		t.Run(name, func(t *testing.T) {
-			b := require.Must(workloads.Open(name))(t)
-			im := require.Must(image.Load(name, b))(t)
+			im := require.Must(targets.LoadImage(name))(t)
 			target := targets.Find(targets.List(), "ppc64")
 			s, err := target.Build(targets.Config{
 				Machine: sim.Config{CPU: cpustest.Config(target.ISA), Image: im}, Kernel: smp.Options{HZ: 1000}, Probes: kprobes.Default(),
