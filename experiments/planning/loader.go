@@ -88,14 +88,15 @@ type Loader struct {
 	// the points instead. A collection is not asked for.
 	Share func(texts []string) []int
 
-	wholes  map[string]whole     // documents with their bases
-	layers  map[string]*doc.Node // experiments by their file, with those that they are based on
-	images  map[string]*schema.Image
-	kernels map[string]*packaged // of distributions, by file
-	work    schema.Work          // that points on them share
-	inputs  []outdir.Input       // of the plan that is being read
-	keys    formats.Keys         // of the same: what its files say
-	keyed   map[*doc.Node]bool   // of the same: documents whose keys are in keys
+	wholes   map[string]whole                // documents with their bases
+	layers   map[string]*doc.Node            // experiments by their file, with those that they are based on
+	machines map[*doc.Node]*machines.Machine // as their documents have them, which nothing changes
+	images   map[string]*schema.Image
+	kernels  map[string]*packaged // of distributions, by file
+	work     schema.Work          // that points on them share
+	inputs   []outdir.Input       // of the plan that is being read
+	keys     formats.Keys         // of the same: what its files say
+	keyed    map[*doc.Node]bool   // of the same: documents whose keys are in keys
 }
 
 // whole is a document that was read once with those that it is based on.
@@ -121,12 +122,15 @@ func (l *Loader) depend(kind, path, hash string) {
 // Machine reads a machine description by name or path, with settings whose keys start with
 // "machine.".
 func (l *Loader) Machine(name, base string, sets []doc.Setting) (*machines.Machine, error) {
-	root, err := l.document("machine", "machines", name, base)
+	file, err := l.document("machine", "machines", name, base)
 	if err != nil {
 		return nil, err
 	}
+	if m := l.machines[file]; m != nil && len(sets) == 0 {
+		return m, nil
+	}
 	var errs doc.Errors
-	root = root.Clone()
+	root := file.Clone()
 	for _, s := range sets {
 		if s = machineSetting(s); s.Key() == "base" {
 			errs.Add(s.Value.Pos, "machine.base: a description is read before it is set; write a file with this base, and set machine to it")
@@ -137,6 +141,12 @@ func (l *Loader) Machine(name, base string, sets []doc.Setting) (*machines.Machi
 	m := machines.Read(root, l.isas(), &errs)
 	for _, s := range sets {
 		m.Mark(machineSetting(s))
+	}
+	if len(sets) == 0 && errs.Err() == nil {
+		if l.machines == nil {
+			l.machines = map[*doc.Node]*machines.Machine{}
+		}
+		l.machines[file] = m
 	}
 	return m, errs.Err()
 }
@@ -363,37 +373,33 @@ func (l *Loader) Image(k schema.Kernel, isa *cpus.ISA, base string) (*schema.Ima
 
 // image finds an image and loads it once.
 func (l *Loader) image(k schema.Kernel, base string) (*schema.Image, error) {
-	name, open, err := l.findImage(k, base)
+	name, load, err := l.findImage(k, base)
 	if err != nil {
 		return nil, err
 	}
 	if im := l.images[name]; im != nil {
 		return im, nil
 	}
-	b, err := open()
-	if err != nil {
-		return nil, err
-	}
-	loaded, err := image.Load(name, b)
+	im, err := load()
 	if err != nil {
 		return nil, err
 	}
 	if l.images == nil {
 		l.images = map[string]*schema.Image{}
 	}
-	l.images[name] = &schema.Image{Image: loaded, Hash: outdir.Hash(b)}
-	return l.images[name], nil
+	l.images[name] = im
+	return im, nil
 }
 
-// findImage returns the name of an image and how to read it: a path has a slash, a name is one of the
+// findImage returns the name of an image and how to load it: a path has a slash, a name is one of the
 // program's and must be of the kernel's ISA and era.
-func (l *Loader) findImage(k schema.Kernel, base string) (string, func() ([]byte, error), error) {
+func (l *Loader) findImage(k schema.Kernel, base string) (string, func() (*schema.Image, error), error) {
 	if strings.ContainsAny(k.Image, `/\`) {
 		file := k.Image
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(base, file)
 		}
-		return file, func() ([]byte, error) { return experiments.ReadLimited(file) }, nil
+		return file, func() (*schema.Image, error) { return imageFile(file) }, nil
 	}
 	name := k.ImageName()
 	im, t, ok := targets.Image(l.Targets, name)
@@ -409,7 +415,27 @@ func (l *Loader) findImage(k schema.Kernel, base string) (string, func() ([]byte
 		return "", nil, fmt.Errorf("image %q is isa %s, era %s; the experiment says %s: write era = %q",
 			im.Name, t.Name, im.Era, k.Era, im.Era)
 	}
-	return im.Name, func() ([]byte, error) { return workloads.Open(im.Name) }, nil
+	return im.Name, func() (*schema.Image, error) { return ownImage(im.Name) }, nil
+}
+
+// imageFile loads an image that is a file.
+func imageFile(file string) (*schema.Image, error) {
+	b, err := experiments.ReadLimited(file)
+	if err != nil {
+		return nil, err
+	}
+	im, err := image.Load(file, b)
+	return &schema.Image{Image: im, Hash: outdir.Hash(b)}, err
+}
+
+// ownImage loads an image of this program.
+func ownImage(name string) (*schema.Image, error) {
+	b, err := workloads.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	im, err := targets.LoadImage(name)
+	return &schema.Image{Image: im, Hash: outdir.Hash(b)}, err
 }
 
 // imageNames lists the images of all targets.

@@ -160,8 +160,10 @@ func TestBadMachines(t *testing.T) {
 		text := strings.Replace(exptest.ToyMachine, c.old, c.new, 1)
 		require.Need(t, text != exptest.ToyMachine, "%s changes nothing", c.name)
 		exptest.Write(t, dir, "machine.toml", text)
-		_, err := exptest.ToyLoader().Plan(exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment), nil)
+		l, file := exptest.ToyLoader(), exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment)
+		err := require.Err(l.Plan(file, nil))
 		require.Need(t, err != nil, "%s: no error", c.name)
+		require.Error(t, require.Err(l.Plan(file, nil)), err.Error(), "%s, planned again", c.name)
 		got.WriteString("## " + c.name + "\n" + strings.ReplaceAll(err.Error(), dir+"/", "") + "\n")
 	}
 	exptest.Golden(t, "bad_machines.txt", got.String())
