@@ -8,6 +8,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/image"
+	"kprobesim/internal/host"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -36,7 +37,7 @@ type lab struct {
 	attach  func(*sim.Machine, func() (string, error)) func(error) // as in sim.Config, if watch is not nil
 }
 
-// It loads the image once. Mistakes that only the image shows, such as a function that is not
+// Mistakes that only the image shows, such as a function that is not
 // there, are errors here.
 func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 	target := targets.Find(targets.List(), v.ISA)
@@ -45,11 +46,8 @@ func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 	}
 	l := &lab{s: s, v: v, target: target, isa: target.ISA, mutant: mutant}
 	l.cpu = plainCPU(l.isa, v.Coherent)
-	b, err := workloads.Open(v.Image())
-	if err != nil {
-		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
-	}
-	if l.im, err = image.Load(v.Image(), b); err != nil {
+	var err error
+	if l.im, err = targets.LoadImage(v.Image()); err != nil {
 		return nil, fmt.Errorf("%s, variant %s: %w", s.File, v.Name, err)
 	}
 	if err := l.findSpins(); err != nil {
@@ -104,8 +102,8 @@ func (l *lab) entryCall(at uint64) []byte {
 	return l.entry.call(at, l.entry.to)
 }
 
-// findSpins looks for hints at every address. Bytes that only look like one are of no harm: at their
-// address nothing is executed.
+// findSpins looks for hints at every instruction. Behind data in the text the length of an instruction may be wrong for a few
+// bytes. What only looks like a hint there is of no harm: nothing is executed at its address.
 func (l *lab) findSpins() error {
 	text, err := l.between("_text", "_etext")
 	if err != nil {
@@ -113,11 +111,17 @@ func (l *lab) findSpins() error {
 	}
 	arch := l.target.Probes
 	for _, s := range l.im.Segments {
-		for i := range s.Data {
+		for i := 0; i < len(s.Data); {
 			pc := s.VA + uint64(i)
-			if text.contains(pc) && arch.Classify(s.Data[i:], pc).Kind == kprobes.ClassSpin {
+			if !text.contains(pc) {
+				i++
+				continue
+			}
+			in := arch.Classify(s.Data[i:], pc)
+			if in.Kind == kprobes.ClassSpin {
 				l.spins = append(l.spins, pc)
 			}
+			i += max(in.Len, 1)
 		}
 	}
 	return nil
@@ -273,7 +277,7 @@ type trial struct {
 
 // boot builds a machine that runs nothing yet.
 // The budget of simulated time is out of reach: the limit of a schedule ends it first.
-func (l *lab) boot(c chooser) (*trial, error) {
+func (l *lab) boot(c chooser, zeroed func(int) []byte) (*trial, error) {
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
 	t.users = make([]*kprobes.UserProbe, len(l.s.Probes))
 	t.watches = slices.Repeat([]int{-1}, len(l.s.Watches))
@@ -283,7 +287,8 @@ func (l *lab) boot(c chooser) (*trial, error) {
 	}
 	sys, err := l.target.Build(targets.Config{
 		Machine: sim.Config{
-			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Image: l.im, Policy: t.e, Buffers: buffers, Budget: 1 << 60, Attach: t.attach(),
+			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Zeroed: zeroed, Image: l.im, Policy: t.e, Buffers: buffers, Budget: 1 << 60,
+			Attach: t.attach(),
 		},
 		Kernel: l.services(),
 		Probes: l.options(),
@@ -342,8 +347,10 @@ func (l *lab) services() smp.Options {
 
 // run implements runner.
 // The script runs on the boot task, on CPU 0, and the machine ends with it.
-func (l *lab) run(c chooser, first, count uint64) ([]Outcome, error) {
-	t, err := l.boot(c)
+func (l *lab) run(c chooser, first, count uint64) (_ []Outcome, err error) {
+	var ram host.Pages
+	defer func() { err = errors.Join(err, ram.Free()) }()
+	t, err := l.boot(c, ram.Zeroed)
 	if err != nil {
 		return nil, err
 	}
