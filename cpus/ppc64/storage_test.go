@@ -66,13 +66,15 @@ func TestHash(t *testing.T) {
 func TestTablesRefuse(t *testing.T) {
 	m := func() *mmu.Memory { return mmu.NewMemory(worldRAM) }
 	big := mmu.Mapping{VA: 0x20000000, Size: 16 << 20, Large: true}
-	small := mmu.Mapping{VA: 0x21000000, Size: 0x1000}
+	small, next := mmu.Mapping{VA: 0x21000000, Size: 0x1000}, mmu.Mapping{VA: 0x21001000, Size: 0x1000}
+	both := mmu.Mapping{VA: small.VA, Size: 0x2000}
 	var many []mmu.Mapping
 	for i := range uint64(65) {
 		many = append(many, mmu.Mapping{VA: i << segment, Size: 0x1000})
 	}
 	for name, maps := range map[string][]mmu.Mapping{
-		"both sizes": {big, small}, "twice": {small, small}, "segments": many,
+		"both sizes": {big, small}, "twice": {small, small}, "twice at the end": {both, next}, "twice at the start": {small, both}, "twice around": {next, both},
+		"segments":  many,
 		"alignment": {{VA: 0x21000800, Size: 0x1000}}, "alignment of large pages": {{VA: 0x21000000, PA: 0x1000, Size: 1, Large: true}},
 	} {
 		_, err := buildTables(m(), worldTables, maps)
@@ -81,8 +83,8 @@ func TestTablesRefuse(t *testing.T) {
 	if _, err := buildTables(m(), worldRAM-0x1000, []mmu.Mapping{small}); err == nil {
 		t.Error("tables outside of RAM are accepted")
 	}
-	if _, err := buildTables(m(), worldTables, []mmu.Mapping{big}); err != nil {
-		t.Error(err)
+	for _, maps := range [][]mmu.Mapping{{big}, {small, next}, {next, small}} {
+		require.NoError(t, require.Err(buildTables(m(), worldTables, maps)))
 	}
 }
 

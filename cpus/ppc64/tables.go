@@ -39,7 +39,12 @@ func buildTables(m *mmu.Memory, at uint64, maps []mmu.Mapping) (uint64, error) {
 		return 0, fmt.Errorf("a page table of %#x bytes at %#x does not fit into RAM: give the guest more", bytes, at)
 	}
 	b := tableBuilder{m: m, sdr1: at | size}
-	for _, p := range maps {
+	for i, p := range maps {
+		for _, q := range maps[:i] {
+			if p.VA-q.VA < span(m, q) || q.VA-p.VA < span(m, p) {
+				return 0, fmt.Errorf("%#x is mapped twice", max(p.VA, q.VA))
+			}
+		}
 		if err := b.add(p); err != nil {
 			return 0, err
 		}
@@ -80,9 +85,6 @@ func (b *tableBuilder) add(p mmu.Mapping) error {
 			return err
 		}
 		w := hashWalk{m: b.m, sdr1: b.sdr1, s: s, ea: p.VA + off}
-		if _, found := w.find(); found {
-			return fmt.Errorf("%#x is mapped twice", p.VA+off)
-		}
 		if !b.insert(&w, entryBits(p)|(p.PA+off)) {
 			return fmt.Errorf("mapping of %#x: both groups of the page table are full", p.VA+off)
 		}
