@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,6 +124,15 @@ func TestRunFails(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	require.Need(t, require.Err(exec.LookPath("go")) != nil, "there is a go")
 	require.Equal(t, run(nil, &out), 1, "exit code")
+}
+
+// Garbage may grow, but as far as the user says where he says it.
+func TestEnvironment(t *testing.T) {
+	for user, want := range map[string]string{"": "400", "GOGC=50": "50"} {
+		c := exec.Command("x")
+		c.Env = environment([]string{user})
+		require.That(t, slices.Contains(c.Environ(), "GOGC="+want), "%q: %q", user, c.Environ())
+	}
 }
 
 // Flags alone are about all packages; a package or more are tested alone.
