@@ -37,7 +37,12 @@ func isaOf(im *image.Image) *cpus.ISA { return KitOf(im).ISA }
 // between them, and its words are no instructions. From a load that reserves to the store on its condition
 // nothing is probed: no exception leaves a reservation, so the loop around them would never end.
 func (k *Kprobes) starts(fn Text) (offs []uint64) {
-	isa, data, reserved := isaOf(k.im), dataIn(k.im.Name), false
+	data, ok := dataOf[k.im.Name]
+	if !ok {
+		data = dataIn(k.im.Name)
+		dataOf[k.im.Name] = data
+	}
+	isa, reserved := isaOf(k.im), false
 	for addr := fn.Start; addr < fn.End(); addr++ {
 		if addr%k.arch.Align != 0 || k.arch.Boundary != nil && k.arch.Boundary(fn, addr) != nil {
 			continue
@@ -55,6 +60,9 @@ func (k *Kprobes) starts(fn Text) (offs []uint64) {
 	}
 	return offs
 }
+
+// dataOf keeps the answers of dataIn.
+var dataOf = map[string][]Span{}
 
 // dataIn lists the data in the code of an image, where its ABI marks it by symbols: $d at its start, and another of
 // such symbols behind it (ELF for the Arm Architecture, 5.5.5, mapping symbols).

@@ -107,8 +107,8 @@ func value[T any](v T, err error) func(interface{ do(err error) }) T {
 
 // do reports an error and goes on: leaving a task half-way would hang the machine.
 func (l *live) do(err error) {
-	l.t.Helper()
 	if err != nil {
+		l.t.Helper() // walks the stack
 		l.t.Error(err)
 	}
 }

@@ -65,7 +65,7 @@ type registrar struct {
 	t         *testing.T
 	image     string
 	probes    map[string]*Probe
-	text      string // the image as it was
+	text      string // of the kernel, as it was
 	allocated int
 	said      map[string]string // of each probe, and of what is left, by the last line that said it
 }
@@ -129,7 +129,8 @@ func (r *registrar) begin(words []string) {
 	}
 	r.guest = newGuest(r.t, r.image, o)
 	r.probes, r.said = map[string]*Probe{}, map[string]string{"": "left: nothing"}
-	r.text, r.allocated = string(r.guest.image), len(r.used)
+	text := r.k.sym.text
+	r.text, r.allocated = string(r.guest.image[text.Start-r.base.image:text.End-r.base.image]), len(r.used)
 }
 
 // do carries out an operation, and returns what it says.
@@ -290,9 +291,7 @@ func (r *registrar) left() (out string) {
 		out += " " + p + ";"
 	}
 	var left []string
-	text := r.k.sym.text
-	was := r.text[text.Start-r.base.image : text.End-r.base.image]
-	if now := require.Must(r.at(text.Start, len(was)))(r.t); string(now) != was {
+	if now := require.Must(r.at(r.k.sym.text.Start, len(r.text)))(r.t); string(now) != r.text {
 		left = append(left, "text")
 	}
 	for _, n := range []struct {

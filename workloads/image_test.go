@@ -54,13 +54,20 @@ func openELF(t *testing.T, name string) *elf.File {
 	return f
 }
 
+// named keeps the symbols of files: a test looks up dozens of names.
+var named = map[*elf.File]map[string]elf.Symbol{}
+
 func symbolsOf(t *testing.T, f *elf.File) map[string]elf.Symbol {
 	t.Helper()
+	if m := named[f]; m != nil {
+		return m
+	}
 	list := require.Must(f.Symbols())(t)
 	m := map[string]elf.Symbol{}
 	for _, s := range list {
 		m[s.Name] = s
 	}
+	named[f] = m
 	return m
 }
 
