@@ -54,11 +54,16 @@ func probesOfACall(s *Scenario) uint64 {
 	return 1
 }
 
-// TestProtocolsAreSafe runs every variant as it was specified: nothing may be found.
+// TestProtocolsAreSafe runs every variant as it was specified: nothing may be found. Each has one of the policies, and both where
+// long tests are asked for.
 func TestProtocolsAreSafe(t *testing.T) {
 	schedules := schedules(t)
 	variants(t, func(t *testing.T, s *Scenario, v *Variant) {
+		mine := hosttools.Turns(t, "policies of a variant", 2)
 		for _, policy := range []string{Random, PCT} {
+			if !mine() {
+				continue
+			}
 			opt := Default()
 			opt.Schedules, opt.Policy, opt.Workers, opt.Seed = schedules/2, policy, 1, 20
 			tally, err := Search(s, v, opt)
