@@ -107,7 +107,6 @@ func (c *CPU) returnCode(f *returnFrame) (segment, bool) {
 		c.raiseCode(vecGP, uint32(f.cs&^3))
 		return cs, false
 	}
-	cs.sel = f.cs
 	return cs, c.finishCode(&cs)
 }
 

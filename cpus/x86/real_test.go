@@ -64,6 +64,7 @@ func TestRealModeStart(t *testing.T) {
 	behind := join([]byte{0xb8, 0x10, 0, 0, 0, 0x8e, 0xd0, 0x8e, 0xd8, 0x8e, 0xc0, 0x53, 0x59, 0x8b, 0x15}, le32(realAt+realData1+4), []byte{0xf4})
 	for _, isa := range []*cpus.ISA{ISA64(), ISA32()} {
 		_, c := startReal(t, isa, code, behind)
+		require.That(t, c.seg[segCS].sel == realAt>>4 && c.segBase[segCS] == realAt, "%s: begins in segment %#x at %#x", isa.Name, c.seg[segCS].sel, c.segBase[segCS])
 		halt(t, c)
 		if c.PC() != flat32At+uint64(len(behind)) || c.short16 || c.real() || c.lma() || c.Single&oneNull != 0 {
 			t.Errorf("%s: halted at %#x in 16-bit code %v, real mode %v: %s", isa.Name, c.PC(), c.short16, c.real(), c.Counts.LastUnknown)
