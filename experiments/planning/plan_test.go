@@ -268,6 +268,11 @@ func TestPointsShareMachines(t *testing.T) {
 	require.That(t, len(seen) == 2, "%d machines, want 2", len(seen))
 	second := require.Must(l.Plan(file, nil))(t)
 	require.That(t, slices.Equal(first.Inputs, second.Inputs) && maps.Equal(first.Keys, second.Keys) && len(first.Inputs) == 4, "inputs %v\nand then %v, or other keys", first.Inputs, second.Inputs)
+	plain := require.Must(l.Machine("./machine.toml", dir, nil))(t)
+	third := require.Must(l.Plan(file, nil))(t)
+	for _, pt := range slices.Concat(second.Points, third.Points) {
+		require.That(t, pt.Machine != plain, "point %s has the machine without its settings", pt.Label)
+	}
 }
 
 // TestEveryMistakeAtOnce has mistakes in keys that name each other's context: none hides another one.
