@@ -54,6 +54,9 @@ type BackEnd struct {
 	Retire    int  // operations that retire a cycle; 0 for any number
 	Scheduler int  // operations that may wait for their pipes; 0 for any number
 	AtStart   bool // an operation takes the first free pipe of its set, where other cores choose one when they rename it
+	// InGroups says that operations are renamed in groups of up to the core's width, of which each pipe of the ports "alu" and "branch"
+	// gets one, as the first choice those that "alu" names first. Other operations take the first free pipe.
+	InGroups bool
 	// StorePairs says that one store a cycle reaches the cache, or two if they follow each other and lie in one line.
 	StorePairs bool
 	// StoreBlock is the bytes, aligned, of the buffers in which stores wait for the cache, one for all that follow each other

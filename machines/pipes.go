@@ -41,9 +41,10 @@ func (mr *machineReader) pipes(r *doc.Reader) {
 
 // backEnd reads renaming and scheduling.
 func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
-	const atStart, atRename = "start", "rename"
+	const atStart, atRename, inGroups = "start", "rename", "group"
 	b.On = true
-	b.AtStart = doc.Opt(r, "binding", atRename, doc.OneOf(atRename, atStart)) == atStart
+	binding := doc.Opt(r, "binding", atRename, doc.OneOf(atRename, atStart, inGroups))
+	b.AtStart, b.InGroups = binding == atStart, binding == inGroups
 	b.StorePairs = doc.Opt(r, "store_pairs", false, doc.Flag)
 	b.RenamesStack = doc.Opt(r, "renames_stack", false, doc.Flag)
 	b.Renames = doc.Opt(r, "renames", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))

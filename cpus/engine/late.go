@@ -44,3 +44,13 @@ func (p *pipeline) noteLate(op *Op) {
 		p.fresh |= op.results() & p.flags
 	}
 }
+
+// flagsReady is when the flags that an instruction reads are ready, or 0.
+func (c *Core) flagsReady(op *Op) (at ticks) {
+	for _, r := range []uint8{op.S1, op.S2, op.S3} {
+		if c.flags>>(r&regMask)&1 != 0 {
+			at = max(at, c.ready[r&regMask])
+		}
+	}
+	return at
+}

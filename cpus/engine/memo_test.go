@@ -92,7 +92,7 @@ func anyPrefetch(rng *rand.Rand) cpus.Prefetch {
 // anyPipes describes a core by random pipes.
 func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 	cfg.Width = 1 + rng.IntN(cpus.MaxWidth)
-	cfg.BackEnd = cpus.BackEnd{On: true, Retire: rng.IntN(9), Scheduler: rng.IntN(2) * (1 + rng.IntN(30)), AtStart: rng.IntN(2) == 0}
+	cfg.BackEnd = cpus.BackEnd{On: true, Retire: rng.IntN(9), Scheduler: rng.IntN(2) * (1 + rng.IntN(30)), AtStart: rng.IntN(2) == 0, InGroups: rng.IntN(3) == 0}
 	cfg.FrontEnd.Decoders = rng.IntN(5)
 	if rng.IntN(2) == 0 {
 		cfg.OpCache = cpus.OpCache{Sets: 1 << rng.IntN(4), Ways: 1 + rng.IntN(3), Uops: 1 + rng.IntN(8), Window: 32 << rng.IntN(2), Entries: 1 + rng.IntN(4), Rate: 1 + rng.IntN(9), WindowUops: rng.IntN(3) * rng.IntN(20)}

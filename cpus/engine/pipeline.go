@@ -28,6 +28,7 @@ type pipeline struct {
 	// constants has a bit for each register with a constant that is still to be added.
 	constants uint64
 	lateness
+	binding
 	branches uint64 // last byte of the last taken branch, and in the lowest bits how many of its line were taken up to it
 	schedule
 }
@@ -36,7 +37,9 @@ type pipeline struct {
 type pipelineShape struct {
 	width, retire, scheduler       int
 	atStart                        bool
-	load, address, data            uint16 // sets of pipes
+	groups                         []uint16 // pipes that a group's operations get one each of, the first choice first; nil where they are not bound so
+	bound                          uint16   // all of these
+	load, address, data            uint16   // sets of pipes
 	fuses                          [256]uint8
 	decoders, rate                 int
 	predecode, windowUops          int
@@ -94,6 +97,9 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 	t.pipes = p
 	p.width, p.retire, p.scheduler, p.atStart = cfg.Width, b.Retire, b.Scheduler, b.AtStart
 	sets := pipeSets(cfg)
+	if b.InGroups {
+		p.initBinding(cfg)
+	}
 	p.load, p.data, p.address = sets["load"], sets["store"], sets["store_address"]
 	prices := isa.Inherit(cfg.Classes)
 	for i, n := range isa.Classes {
@@ -134,20 +140,6 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 	p.fast = uint64(cfg.FrontEnd.FastBranches)
 	p.initFusion(isa, &cfg.Fusion)
 	p.melt(0, make([]uint64, pipeWords))
-}
-
-// pipeSets are the sets of pipes by name, a bit for each pipe.
-func pipeSets(cfg *cpus.Config) map[string]uint16 {
-	number, sets := map[string]int{}, map[string]uint16{}
-	for i, n := range cfg.PipeNames() {
-		number[n] = i
-	}
-	for name, set := range cfg.Pipes {
-		for _, n := range set {
-			sets[name] |= 1 << number[n]
-		}
-	}
-	return sets
 }
 
 // cycleOf is the number of the first cycle from a time on.
@@ -389,6 +381,9 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 			d = c.stackPipe(op, d)
 		}
 		d = c.supply(op, n, d)
+		if p.groups != nil {
+			p.join(op, u, n, d)
+		}
 		loads := op.Flags&Loads != 0 && c.loads != nil
 		if loads {
 			d = max(d, c.loads.free())
@@ -415,6 +410,9 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 func (c *Core) stackPipe(op *Op, d ticks) ticks {
 	sp := &c.ready[c.stack&regMask]
 	if op.Flags&namesStack != 0 && c.moved && !c.pipes.foldsStack && (!c.pipes.foldsReads || op.results()>>(c.stack&regMask)&1 != 0) {
+		if c.pipes.groups != nil {
+			c.pipes.join(op, &noPipes, 1, d)
+		}
 		d = c.rename(d, 1, 1)
 		*sp = max(*sp, d) + clock.PerCycle
 		c.moved = false
@@ -456,7 +454,11 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 	}
 	start, last := ready, ready
 	for i := range u.n {
-		at := p.take(u.to[i&(cpus.MaxUops-1)], ready, p.atStart)
+		set := u.to[i&(cpus.MaxUops-1)]
+		if p.groups != nil {
+			set = p.chosen[i&(cpus.MaxUops-1)]
+		}
+		at := p.take(set, ready, p.atStart)
 		if last = max(last, at); i == 0 {
 			start = at
 		}
@@ -490,16 +492,6 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 	return d, done
 }
 
-// flagsReady is when the flags that an instruction reads are ready, or 0.
-func (c *Core) flagsReady(op *Op) (at ticks) {
-	for _, r := range []uint8{op.S1, op.S2, op.S3} {
-		if c.flags>>(r&regMask)&1 != 0 {
-			at = max(at, c.ready[r&regMask])
-		}
-	}
-	return at
-}
-
 // loadPipes is loaded with a pipe. A load that was renamed as a copy of a store's data has no latency.
 func (c *Core) loadPipes(op *Op, u *pipePrice, d ticks, a *access) ticks {
 	at := c.takeLoad(max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), a)
@@ -526,9 +518,9 @@ const pipeWords = 6
 func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 	p := c.pipes
 	p.upTo(cycleOf(d))
-	filled, divided, retired, paired := 0, 0, 0, uint64(0)
+	filled, divided, retired, paired, given := 0, 0, 0, uint64(0), uint64(0)
 	if p.at == d {
-		filled, divided = p.filled, p.divided
+		filled, divided, given = p.filled, p.divided, p.freezeBinding()
 	}
 	if c.retire >= d {
 		retired = p.retired
@@ -538,7 +530,7 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 	}
 	marked := min(p.marked, p.predecode)
 	head := len(w)
-	w = append(w, uint64(filled)|uint64(p.inGroup)<<4|paired<<7|uint64(retired)<<8|uint64(divided)<<20|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants|p.fresh, uint64(max(p.entered, d)-d))
+	w = append(w, uint64(filled)|uint64(p.inGroup)<<4|paired<<7|uint64(retired)<<8|uint64(divided)<<20|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants|p.fresh, uint64(max(p.entered, d)-d)|given)
 	left := p.total
 	for i := int64(0); left > 0; i++ {
 		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
@@ -561,7 +553,8 @@ func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 	p.upTo(p.from + horizon)
 	p.from = cycleOf(d)
 	p.meltColumns(w[3])
-	p.entered = d + ticks(w[5])
+	p.entered = d + ticks(uint32(w[5]))
+	p.meltBinding(w[5])
 	for _, v := range w[pipeWords : pipeWords+n] {
 		set := uint16(v)
 		at := (p.from + int64(v>>16&0xffff)) & (horizon - 1)

@@ -164,6 +164,28 @@ func TestBuffersOfStores(t *testing.T) {
 	})
 }
 
+// TestPipesByGroups times operations of which those that are renamed together get another pipe each.
+func TestPipesByGroups(t *testing.T) {
+	slow, add, chain, next := [4]byte{toyNop}, [4]byte{toyAdd, 1, 2, 4}, [4]byte{toyAdd, 1, 1, 4}, [4]byte{toyAdd, 3, 1, 4}
+	groups := func(in bool, ops int, alu ...string) func(*cpus.Config) {
+		return func(c *cpus.Config) {
+			c.BackEnd.InGroups, c.BackEnd.AtStart, c.Pipes["alu"] = in, !in, alu
+			k := cpus.Cost{Ops: ops}
+			for i := range ops {
+				k.To[i] = "slow"
+			}
+			c.Classes["nop"] = k
+		}
+	}
+	timePipes(t, []pipesCase{
+		{name: "the first free pipe", body: [][4]byte{slow, add, add}, change: groups(false, 1, "a", "b"), cycles: 120},
+		{name: "an addition has the only pipe of what is behind it", body: [][4]byte{slow, add, add}, change: groups(true, 1, "a", "b"), cycles: 160},
+		{name: "the other pipe is the first choice", body: [][4]byte{slow, add, add}, change: groups(true, 1, "b", "a"), cycles: 120},
+		{name: "one instruction that needs a pipe twice", body: [][4]byte{slow}, change: groups(true, 2, "b", "a"), cycles: 160},
+		{name: "a chain that finds its pipe", body: [][4]byte{chain, next}, change: groups(true, 1, "a", "b"), cycles: 80},
+	})
+}
+
 // TestOperandsThatCountLess times chains through an index that is needed a cycle later, and of what waits for flags alone.
 func TestOperandsThatCountLess(t *testing.T) {
 	flags, other := [4]byte{toyAdd, 9, 9, 4}, [4]byte{toyAdd, 7, 7, 4}
