@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +24,7 @@ import (
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/kept"
 	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
@@ -35,11 +35,22 @@ func kernels(t *testing.T) []string {
 	return hosttools.Kernels(t, "vmlinuz*", "booting the kernel of a distribution")
 }
 
+// read has the kernels that a test has read: to unpack one takes a second.
+var read = map[string]*kernel.Kernel{}
+
+// readOnce reads a kernel, once for all tests.
+func readOnce(t testing.TB, file string) *kernel.Kernel {
+	t.Helper()
+	if read[file] == nil {
+		read[file] = require.Must(kernel.ReadKept(file, require.Must(os.ReadFile(file))(t), kept.Kernels()))(t)
+	}
+	return read[file]
+}
+
 // packaged is a kernel with the small /init.
 func packaged(t testing.TB, file string) distro.Config {
 	t.Helper()
-	b := require.Must(os.ReadFile(file))(t)
-	k := require.Must(kernel.Read(file, b))(t)
+	k := readOnce(t, file)
 	first := require.Must(distro.Init(k.Image.Bits))(t)
 	isa := x86.ISA64()
 	if k.Image.Bits == 32 {
@@ -51,59 +62,52 @@ func packaged(t testing.TB, file string) distro.Config {
 	}
 }
 
-// boot boots a kernel with the small /init.
-func boot(t *testing.T, file string, stop distro.Stop) (string, string) {
-	t.Helper()
-	m, err := distro.Run(packaged(t, file), stop)
-	require.Need(t, err == nil, "%s: %v; the console:\n%s", file, err, m.Console())
-	return m.Console(), m.Ended()
-}
-
-// TestBoot boots the kernels of a distribution to /init, which switches the machine off, and compares what they
-// print with what they print under qemu.
+// TestBoot boots the kernels of a distribution to /init, which switches the machine off, the one of 32 bits with the cost
+// model and again, as far as rest_init. What they print is what they print under qemu.
 func TestBoot(t *testing.T) {
 	for _, file := range kernels(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			console, ended := boot(t, file, distro.Stop{})
-			require.That(t, strings.Contains(console, "\ninit: running\r\n") && ended == distro.Halted, "ended by %q:\n%s", ended, console)
+			c := packaged(t, file)
+			c.Untimed = c.Kernel.Image.Bits == 64 // TestBootSeveral has it with the cost model
+			m, err := distro.Run(c, distro.Stop{Symbol: "rest_init"})
+			require.Need(t, err == nil && m.Ended() == distro.AtSymbol, "%v, ended by %q; the console:\n%s", err, m.Ended(), m.Console())
+			if !c.Untimed {
+				want, again := look(m), require.Must(distro.Run(c, distro.Stop{Symbol: "rest_init"}))(t)
+				require.Equal(t, look(again), want, "another boot")
+				require.That(t, slices.Equal(m.CPU(0).Registers(), again.CPU(0).Registers()), "two boots end with other registers")
+			}
+			m.Resume()
+			require.NoError(t, m.Run())
+			console := m.Console()
+			require.That(t, strings.Contains(console, "\ninit: running\r\n") && m.Ended() == distro.Halted, "ended by %q:\n%s", m.Ended(), console)
 			for _, bad := range []string{"Oops", "BUG:", "WARNING:", "unchecked MSR"} {
 				require.That(t, !strings.Contains(console, bad), "the kernel complains (%s):\n%s", bad, console)
 			}
-			compareQemu(t, file, lines(console), 1)
+			compareQemu(t, c, lines(console))
 		})
 	}
 }
 
 // TestBootSeveral boots the kernels of a distribution with two CPUs to /init, the one of 64 bits with the cost model. What
-// goes on from a snapshot, which is taken in the middle of a turn, is the same as what was never written; for the kernel of
-// 64 bits that is another boot, with one processor of the host. The lines are those under qemu with two CPUs, among them
-// how many there are.
+// goes on from a snapshot, which is taken in the middle of a turn, is the same as what was never written. The lines are those
+// under qemu with two CPUs, among them how many there are.
 func TestBootSeveral(t *testing.T) {
 	for _, file := range kernels(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			c := packaged(t, file)
 			c.CPUs, c.Command = 2, distro.Command(2)
 			c.Untimed = c.Kernel.Image.Bits == 32
-			part, err := distro.Run(c, distro.Stop{Symbol: "run_init_process"})
-			require.Need(t, err == nil, "%v; the console:\n%s", err, part.Console())
+			whole, err := distro.Run(c, distro.Stop{Symbol: "run_init_process"})
+			require.Need(t, err == nil, "%v; the console:\n%s", err, whole.Console())
 			written := c
-			if written.From, err = distro.Snapshot(c, part); err != nil {
-				t.Fatal(err)
-			}
-			whole := part
-			if c.Untimed {
-				part.Resume()
-				err = part.Run()
-			} else {
-				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-				whole, err = distro.Run(c, distro.Stop{})
-			}
-			require.NoError(t, err)
+			written.From = require.Must(distro.Snapshot(c, whole))(t)
+			whole.Resume()
+			require.NoError(t, whole.Run())
 			rest := require.Must(distro.Run(written, distro.Stop{}))(t)
 			want, got := lookAll(whole), lookAll(rest)
 			require.That(t, reflect.DeepEqual(got, want), "behind the snapshot %v, without %v; the console:\n%s", got.now, want.now, got.console)
 			checkSeveral(t, whole)
-			compareQemu(t, file, lines(want.console), 2)
+			compareQemu(t, c, lines(want.console))
 		})
 	}
 }
@@ -117,14 +121,6 @@ func checkSeveral(t *testing.T, m *sim.Machine) {
 	for _, bad := range []string{"Oops", "BUG", "WARNING:", "unchecked MSR", "warp", "Marking TSC unstable"} {
 		require.That(t, !strings.Contains(m.Console(), bad), "the kernel complains (%s):\n%s", bad, m.Console())
 	}
-}
-
-// TestBootTwice holds that a boot is the same each time.
-func TestBootTwice(t *testing.T) {
-	file := kernels(t)[0]
-	first, ended := boot(t, file, distro.Stop{Symbol: "rest_init"})
-	second, _ := boot(t, file, distro.Stop{Symbol: "rest_init"})
-	require.That(t, first == second && ended == distro.AtSymbol && first != "", "two boots differ, or ended by %q:\n%s\n%s", ended, first, second)
 }
 
 // unseen is told of every instruction and says nothing. What it is told of is executed one by one.
@@ -192,44 +188,44 @@ func plain(console string) []string {
 // compareQemu boots the same under qemu and wants every line in the same order, but for lines of the firmware before
 // the kernel begins. What a kernel of several processors measures under qemu, and says of it, depends on what else its host
 // does, so it may have to be asked again.
-func compareQemu(t *testing.T, file string, got []string, cpus int) {
+func compareQemu(t *testing.T, c distro.Config, got []string) {
 	t.Helper()
 	hosttools.Need(t, "qemu-system-x86_64", "qemu-system-x86", "the comparison of a boot with qemu's")
 	tries := 1
-	if cpus > 1 {
+	if c.CPUs > 1 {
 		tries = 3
 	}
 	for {
-		different := firstDifference(got, underQemu(t, file, cpus))
+		want := lines(printed(t, underQemu(t, c), "System halted"))
+		want = want[max(0, slices.IndexFunc(want, func(l string) bool { return strings.Contains(l, "Linux version") })):]
+		different := firstDifference(got, want)
 		if different == "" {
-			t.Logf("%s: %d lines agree", file, len(got))
+			t.Logf("%d lines agree", len(got))
 			return
 		}
 		if tries--; tries == 0 {
-			t.Fatalf("%s: %s", file, different)
+			t.Fatal(different)
 		}
-		t.Logf("%s: once more, since %s", file, different)
+		t.Logf("once more, since %s", different)
 	}
 }
 
-// underQemu boots a kernel under qemu and returns its lines.
-func underQemu(t *testing.T, file string, cpus int) []string {
+// underQemu is qemu for a kernel of x86, with what it gets here.
+func underQemu(t *testing.T, c distro.Config) *exec.Cmd {
 	t.Helper()
-	want := lines(qemuConsole(t, file, packaged(t, file).Initrd, cpus))
-	for len(want) > 0 && !strings.Contains(want[0], "Linux version") {
-		want = want[1:]
+	dir := t.TempDir()
+	write := func(name string, b []byte) string {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(file, b, 0o644))
+		return file
 	}
-	return want
-}
-
-// qemuConsole boots a kernel with an initial file system under qemu, until it has halted, and returns what it printed.
-func qemuConsole(t *testing.T, file string, files []byte, cpus int) string {
-	t.Helper()
-	initrd := filepath.Join(t.TempDir(), "initrd")
-	require.NoError(t, os.WriteFile(initrd, files, 0o644))
-	c := exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", initrd, "-append", distro.Command(cpus), "-smp", fmt.Sprintf("%d,sockets=%[1]d", cpus), "-display", "none",
-		"-serial", "stdio", "-no-reboot", "-m", "512", "-cpu", "core2duo,-ssse3")
-	return printed(t, c, "System halted")
+	file := c.Kernel.Image.Name
+	if c.Kernel.Image.Bits == 64 {
+		// Its ELF file can be entered without firmware and without unpacking it there, by the note of PVH.
+		file = write("vmlinux", c.Kernel.File)
+	}
+	return exec.Command("qemu-system-x86_64", "-kernel", file, "-initrd", write("initrd", c.Initrd), "-append", c.Command,
+		"-smp", fmt.Sprintf("%d,sockets=%[1]d", max(c.CPUs, 1)), "-display", "none", "-serial", "stdio", "-no-reboot", "-m", "512", "-cpu", "core2duo,-ssse3")
 }
 
 // printed starts a machine and returns what it has printed when its end comes, or after two minutes.
