@@ -27,69 +27,67 @@ var hostPrograms = []struct{ name, file, debian, reads string }{
 	{"python3", "/usr/bin/python3.11", "python3.11-minimal", "libpython3.11-minimal"},
 	{"redis-server", "redis-check-rdb", "redis-tools", "redis-tools"}, // a server by its name
 	{"program", "", "", ""},
+	{"busybox", "busybox", "busybox-static", ""},
 }
 
 // kernelLine is a line of the console that the kernel has printed, at any time.
 var kernelLine = regexp.MustCompile(`(?m)^\[ *\d+\.\d+\] .*\n`)
 
-// TestPrograms boots a packaged kernel with a program of the host, and compares what a script prints with its output on the
-// host. The loader of glibc wants a processor with MMX.
+// TestPrograms boots packaged kernels of 64 bits with programs of the host, and compares what scripts print with their output
+// on the host. The loader of glibc wants a processor with MMX.
 func TestPrograms(t *testing.T) {
-	const what = "a program of the host under a packaged kernel"
-	box := hosttools.Need(t, "busybox", "busybox-static", what)
-	ours := filepath.Join(t.TempDir(), "program")
-	hosttools.Run(t, "testdata/program", "go", "build", "-o", ours, "main.go")
+	const what = "programs of the host under a packaged kernel"
+	root, bin := tree{}, t.TempDir()
+	root.add(t, hosttools.Need(t, "busybox", "busybox-static", what), "/bin/busybox", "/bin/sh")
+	init, want := beforeScripts, map[string]string{}
 	for _, x := range hostPrograms {
-		t.Run(x.name, func(t *testing.T) {
-			root := tree{}
-			root.add(t, box, "/bin/busybox", "/bin/sh")
-			root.add(t, ours, "/bin/program")
-			file := ours
-			if x.debian != "" {
-				file = filepath.Join(t.TempDir(), x.name)
-				require.NoError(t, os.Symlink(hosttools.Need(t, x.file, x.debian, what), file))
-				root.add(t, file, "/bin/"+x.name)
-			}
-			if x.reads != "" {
-				root.pkg(t, x.reads)
-			}
-			script := require.Must(os.ReadFile("testdata/scripts/" + x.name))(t)
-			root["/init"] = append([]byte(beforeScript), append(script, "poweroff -f\n"...)...)
-			host := exec.Command("sh", "-c", string(script))
-			host.Dir = t.TempDir()
-			host.Env = append(os.Environ(), "PATH="+filepath.Dir(file)+":"+os.Getenv("PATH"))
-			sameOutput(t, root.files(), string(require.Must(host.Output())(t)))
-		})
+		file := filepath.Join(bin, x.name)
+		if x.debian == "" {
+			hosttools.Run(t, "testdata/program", "go", "build", "-o", file, "main.go")
+		} else {
+			require.NoError(t, os.Symlink(hosttools.Need(t, x.file, x.debian, what), file))
+		}
+		if x.name != "busybox" {
+			root.add(t, file, "/bin/"+x.name)
+		}
+		if x.reads != "" {
+			root.pkg(t, x.reads)
+		}
+		script := require.Must(os.ReadFile("testdata/scripts/" + x.name))(t)
+		root["/scripts/"+x.name] = script
+		init += "echo begin " + x.name + "; sh /scripts/" + x.name + "\n"
+		host := exec.Command("sh", "-c", string(script))
+		host.Dir, host.Env = t.TempDir(), append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+		want[x.name] = string(require.Must(host.Output())(t))
+	}
+	root["/init"] = []byte(init + "echo begin nothing\npoweroff -f\n")
+	for _, file := range kernels(t) {
+		c := packaged(t, file)
+		if c.Kernel.Image.Bits != 64 {
+			continue
+		}
+		c.Untimed, c.Initrd = true, distro.Initrd(root.files())
+		c.CPU.Answers = cpus.Answers{"cpuid": {1: {0x10676, 1<<16 | 8<<8, 0x802201, 0x789ab7d}}}
+		m, err := distro.Run(c, distro.Stop{})
+		require.Need(t, err == nil, "%v; the console:\n%s", err, m.Console())
+		console := kernelLine.ReplaceAllString(strings.ReplaceAll(m.Console(), "\r\n", "\n"), "")
+		for _, x := range hostPrograms {
+			_, got, _ := strings.Cut(console, "begin "+x.name+"\n")
+			got, _, _ = strings.Cut(got, "begin ")
+			require.That(t, got == want[x.name] && strings.HasSuffix(got, "end\n"), "%s: the host prints\n%s, %s\n%s", x.name, want[x.name], file, got)
+		}
 	}
 }
 
-// beforeScript begins /init.
-const beforeScript = `#!/bin/sh
+// beforeScripts begins /init.
+const beforeScripts = `#!/bin/sh
 /bin/busybox mkdir -p /proc /dev /tmp /usr/bin
 /bin/busybox --install /bin
 mount -t proc proc /proc
 mount -t devtmpfs dev /dev
 export PATH=/bin:/usr/bin
 program seed
-echo begin
 `
-
-// sameOutput boots the packaged kernels of 64 bits with a root, and wants the console behind a line "begin" to be as on the host.
-func sameOutput(t *testing.T, root []distro.File, want string) {
-	t.Helper()
-	for _, file := range kernels(t) {
-		c := packaged(t, file)
-		if c.Kernel.Image.Bits != 64 {
-			continue
-		}
-		c.Untimed, c.Initrd = true, distro.Initrd(root)
-		c.CPU.Answers = cpus.Answers{"cpuid": {1: {0x10676, 1<<16 | 8<<8, 0x802201, 0x789ab7d}}}
-		m, err := distro.Run(c, distro.Stop{})
-		require.Need(t, err == nil, "%v; the console:\n%s", err, m.Console())
-		_, got, _ := strings.Cut(kernelLine.ReplaceAllString(strings.ReplaceAll(m.Console(), "\r\n", "\n"), ""), "begin\n")
-		require.That(t, strings.HasPrefix(got, want) && strings.HasSuffix(want, "end\n"), "%s: the host prints\n%s, the simulator\n%s", file, want, got)
-	}
-}
 
 // tree is a root file system: the contents of files by their paths.
 type tree map[string][]byte
