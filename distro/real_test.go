@@ -88,21 +88,21 @@ func TestBoot(t *testing.T) {
 	}
 }
 
-// TestBootSeveral boots the kernels of a distribution with two CPUs to /init, the one of 64 bits with the cost model. What
-// goes on from a snapshot, which is taken in the middle of a turn, is the same as what was never written. The lines are those
+// TestBootSeveral boots the kernels of a distribution with two CPUs to /init, with the cost model until both run, and from a
+// snapshot on. What goes on from there, in the middle of a turn, is the same as what was never written. The lines are those
 // under qemu with two CPUs, among them how many there are.
 func TestBootSeveral(t *testing.T) {
 	for _, file := range kernels(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			c := packaged(t, file)
 			c.CPUs, c.Command = 2, distro.Command(2)
-			c.Untimed = c.Kernel.Image.Bits == 32
-			whole, err := distro.Run(c, distro.Stop{Symbol: "run_init_process"})
+			whole, err := distro.Run(c, distro.Stop{Text: bothRun, Symbol: "run_init_process"})
 			require.Need(t, err == nil, "%v; the console:\n%s", err, whole.Console())
+			goOn(t, whole, clock.PerCycle, math.MaxInt64)
+			require.Need(t, whole.Ended() == distro.AtSymbol, "ended by %q", whole.Ended())
 			written := c
 			written.From = require.Must(distro.Snapshot(c, whole))(t)
-			whole.Resume()
-			require.NoError(t, whole.Run())
+			goOn(t, whole, 0, 0)
 			rest := require.Must(distro.Run(written, distro.Stop{}))(t)
 			want, got := lookAll(whole), lookAll(rest)
 			require.That(t, reflect.DeepEqual(got, want), "behind the snapshot %v, without %v; the console:\n%s", got.now, want.now, got.console)
@@ -112,10 +112,23 @@ func TestBootSeveral(t *testing.T) {
 	}
 }
 
+// bothRun is said when two CPUs run.
+const bothRun = "smp: Brought up 1 node, 2 CPUs"
+
+// goOn has a machine go on with instructions that take so long until a time, and with the cost model behind it.
+func goOn(t *testing.T, m *sim.Machine, each, until clock.Ticks) {
+	t.Helper()
+	for i := range m.CPUs() {
+		m.CPU(i).Untimed(each, until)
+	}
+	m.Resume()
+	require.NoError(t, m.Run())
+}
+
 // checkSeveral looks for what kernels say of two CPUs, and of what is wrong with them.
 func checkSeveral(t *testing.T, m *sim.Machine) {
 	t.Helper()
-	for _, line := range []string{"\ninit: running\r\n", "smp: Brought up 1 node, 2 CPUs"} {
+	for _, line := range []string{"\ninit: running\r\n", bothRun} {
 		require.That(t, strings.Contains(m.Console(), line) && m.Ended() == distro.Halted, "ended by %q without %q:\n%s", m.Ended(), line, m.Console())
 	}
 	for _, bad := range []string{"Oops", "BUG", "WARNING:", "unchecked MSR", "warp", "Marking TSC unstable"} {

@@ -17,6 +17,7 @@ import (
 	"kprobesim/distro/measuring"
 	"kprobesim/image/linux"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/kept"
 	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
@@ -45,6 +46,9 @@ func kernels() []string {
 	return files
 }
 
+// boots has the boots of booted.
+var boots = memory{map[string][]byte{}}
+
 // booted boots each kernel once for all tests.
 var booted = sync.OnceValues(func() (out []*measuring.Lab, err error) {
 	for _, file := range kernels() {
@@ -52,11 +56,13 @@ var booted = sync.OnceValues(func() (out []*measuring.Lab, err error) {
 		if err != nil {
 			return nil, err
 		}
-		k, err := linux.Read(file, b)
+		k, err := linux.ReadKept(file, b, kept.Kernels())
 		if err != nil {
 			return nil, err
 		}
-		l, err := measuring.Boot(config(k))
+		c := config(k)
+		c.Kept = boots
+		l, err := measuring.Boot(c)
 		if err != nil {
 			return nil, err
 		}
@@ -121,14 +127,10 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNobodyWatches runs the program on a machine that does not look for its markers.
+// TestNobodyWatches has the program go on where it waits for orders, on a machine that does not look for its markers.
 func TestNobodyWatches(t *testing.T) {
 	for _, l := range labs(t) {
-		k := l.Kernel()
-		first := require.Must(distro.Measure(k))(t)
-		c := config(k)
-		c.Initrd, c.Untimed = distro.Initrd([]distro.File{first}), true
-		m, err := distro.Run(c, distro.Stop{})
+		m, err := l.Unwatched()
 		require.That(t, err == nil && m.Ended() == distro.Halted && strings.Contains(m.Console(), "measure: no orders"), "%v; the console:\n%s", err, m.Console())
 	}
 }
@@ -162,7 +164,7 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// memory keeps boots for one test.
+// memory keeps boots in memory.
 type memory struct{ files map[string][]byte }
 
 func (m memory) Load(key []byte) ([]byte, bool) {
@@ -174,14 +176,12 @@ func (m memory) Save(key, content []byte) { m.files[string(key)] = content }
 
 // TestKeptBoot measures the same on a machine whose boot was kept, and does not boot it again.
 func TestKeptBoot(t *testing.T) {
-	l := labs(t)[0]
-	c, kept := config(l.Kernel()), memory{map[string][]byte{}}
-	c.Kept = kept
-	first := require.Must(measuring.Boot(c))(t)
-	require.Need(t, len(kept.files) == 1, "%d boots are kept", len(kept.files))
-	c.Halt = func() error { return errors.New("it boots again") }
+	all := labs(t)
+	require.Need(t, len(boots.files) == len(all), "%d boots are kept", len(boots.files))
+	c := config(all[0].Kernel())
+	c.Kept, c.Halt = boots, func() error { return errors.New("it boots again") }
 	second := require.Must(measuring.Boot(c))(t).Under(nil)
 	order := measuring.Order{Workload: "getppid", Warm: 10, Calls: 20}
-	want, got := require.Must(first.Run(order, nil))(t), require.Must(second.Run(order, nil))(t)
+	want, got := require.Must(all[0].Run(order, nil))(t), require.Must(second.Run(order, nil))(t)
 	require.That(t, want.Ticks == got.Ticks && want.Counters == got.Counters, "%d ticks behind a boot, and %d behind one that was kept", want.Ticks, got.Ticks)
 }

@@ -11,6 +11,7 @@ import (
 	"kprobesim/distro/measuring"
 	"kprobesim/image/linux"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/kept"
 	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
@@ -23,7 +24,7 @@ func severalLab(t *testing.T) *measuring.Lab {
 	t.Helper()
 	for _, file := range hosttools.Kernels(t, "vmlinuz*", severalCPUs) {
 		b := require.Must(os.ReadFile(file))(t)
-		k := require.Must(linux.Read(file, b))(t)
+		k := require.Must(linux.ReadKept(file, b, kept.Kernels()))(t)
 		if k.Image.Bits == 32 {
 			continue
 		}
