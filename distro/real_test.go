@@ -63,7 +63,7 @@ func packaged(t testing.TB, file string) distro.Config {
 }
 
 // TestBoot boots the kernels of a distribution to /init, which switches the machine off, the one of 32 bits with the cost
-// model and again, as far as rest_init. What they print is what they print under qemu.
+// model and again, as far as rest_init. They print the lines of qemu.
 func TestBoot(t *testing.T) {
 	for _, file := range kernels(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {

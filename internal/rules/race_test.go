@@ -2,7 +2,6 @@ package rules
 
 import (
 	"go/ast"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,11 +9,6 @@ import (
 
 	"kprobesim/internal/require"
 )
-
-// noRace are packages whose goroutines the race detector does not watch, with the reason.
-var noRace = map[string]string{
-	"distro": "a goroutine reads what qemu's debugger says, in a test that takes minutes under the detector",
-}
 
 // TestRaceDetectorSeesGoroutines holds the lists of the Makefile. A package that starts goroutines, or whose tests do,
 // stands in RACE, or in RACEFEW with one of its tests that start them in RACETESTS.
@@ -24,12 +18,12 @@ func TestRaceDetectorSeesGoroutines(t *testing.T) {
 	whole, few := strings.Fields(variable(makefile, "RACE")), strings.Fields(variable(makefile, "RACEFEW"))
 	starting := startingGoroutines(t)
 	for dir, tests := range starting {
-		if noRace[dir] != "" || slices.ContainsFunc(whole, func(p string) bool { return matches(p, dir) }) {
+		if slices.ContainsFunc(whole, func(p string) bool { return matches(p, dir) }) {
 			continue
 		}
 		require.That(t, slices.Contains(few, "./"+dir) && slices.ContainsFunc(named, func(n string) bool { return slices.Contains(tests, n) }), "%s starts goroutines in %q, and neither RACE nor RACEFEW with RACETESTS of the Makefile has it", dir, tests)
 	}
-	for _, p := range append(slices.Collect(maps.Keys(noRace)), few...) {
+	for _, p := range few {
 		dir := strings.TrimPrefix(p, "./")
 		require.That(t, starting[dir] != nil, "%s is on a list of packages that start goroutines, and starts none", dir)
 	}
