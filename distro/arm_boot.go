@@ -54,10 +54,14 @@ func (c *Config) loadARM() (*sim.Bare, error) {
 	if place > at || place < s.PA+s.MemSize {
 		return nil, fmt.Errorf("%d MiB of memory are too few for it and an initial file system of %d bytes: give the machine more", c.RAM>>20, len(c.Initrd))
 	}
+	chunks := []sim.Chunk{{PA: place, Data: tree}}
+	if len(c.Initrd) > 0 {
+		chunks = append(chunks, sim.Chunk{PA: at, Data: c.Initrd})
+	}
 	root := arm.Unpaged(base)
 	return &sim.Bare{
 		Root: root, Others: root, PC: base + c.Kernel.Image.Entry, Args: []uint64{0, noMachine, base + place},
-		Chunks: []sim.Chunk{{PA: at, Data: c.Initrd}, {PA: place, Data: tree}},
+		Chunks: chunks,
 	}, nil
 }
 

@@ -68,7 +68,7 @@ func First(k *kernel.Kernel) (File, error) { return programOf("", k) }
 
 // Ask is the program that asks a kernel for trace events at the addresses that the file sites has, one in a line. It
 // prints what the kernel said of each and the kernel's list of probes, and switches the machine off.
-func Ask(bits int) (File, error) { return program("ask-", bits) }
+func Ask(k *kernel.Kernel) (File, error) { return programOf("ask-", k) }
 
 // Measure is the program that carries orders out in a kernel: package measuring gives them.
 func Measure(k *kernel.Kernel) (File, error) { return programOf("measure-", k) }

@@ -284,7 +284,7 @@ func TestInitIsFresh(t *testing.T) {
 	for bits, isa := range map[int]string{64: "x86_64", 32: "i386"} {
 		made := &kernel.Kernel{Image: &image.Image{Bits: bits}}
 		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.Init(bits) })
-		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(bits) })
+		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(made) })
 		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
 		if bits == 64 {
 			checkProgram(t, isa, "attach", "attach-", func() (distro.File, error) { return distro.Attach(bits) })
@@ -304,6 +304,7 @@ func TestInitOfARMIsFresh(t *testing.T) {
 	hosttools.Compiler(t, "arm-linux-gnueabi-gcc", "arm", "gcc-arm-linux-gnueabi", "building init for ARM")
 	made := &kernel.Kernel{Image: &image.Image{Machine: elf.EM_ARM}}
 	checkProgram(t, "arm", "init", "", func() (distro.File, error) { return distro.First(made) })
+	checkProgram(t, "arm", "ask", "ask-", func() (distro.File, error) { return distro.Ask(made) })
 	checkProgram(t, "arm", "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
 }
 

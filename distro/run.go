@@ -1,6 +1,7 @@
 package distro
 
 import (
+	"debug/elf"
 	"fmt"
 	"math"
 	"strings"
@@ -26,6 +27,14 @@ func Command(n int) string {
 		return DefaultCommand
 	}
 	return bareCommand + shortCommand
+}
+
+// CommandOf are the parameters of a kernel of an instruction set for a number of CPUs, where none are given.
+func CommandOf(isa *cpus.ISA, n int) string {
+	if isa.Machine == elf.EM_ARM {
+		return ARMCommand(n)
+	}
+	return Command(n)
 }
 
 // Stop says when a run is to end. The kernel may end it before.

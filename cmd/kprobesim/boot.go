@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"kprobesim/boards/vexpress"
 	"kprobesim/cpus"
 	"kprobesim/distro"
+	"kprobesim/experiments/planning"
 	"kprobesim/experiments/running"
 	"kprobesim/gdb"
 	kernel "kprobesim/image/linux"
@@ -28,6 +30,8 @@ import (
 
 // bootDate is in November 2023, in seconds since 1970: any day on which the kernels were in use will do.
 const bootDate = 1_700_000_000
+
+const treeHelp = "for a kernel of ARM: the device tree of the board (default: vexpress-v2p-ca15_a7.dtb beside the kernel, or where its package has it)"
 
 // bootOptions holds the options of `boot`.
 type bootOptions struct {
@@ -48,7 +52,7 @@ func (a *app) bootCmd() *cobra.Command {
 		Use:   "boot",
 		Short: "Boot the kernel of a distribution, as packaged",
 		Long: `Boot a kernel (--kernel vmlinuz) on the simulated processor of a machine description, with the devices of an
-old PC around it, and with --cpus N of them, which the kernel starts; or a kernel of ARM (--dtb) on a Versatile Express board. The console is printed as it comes. Without --initrd the initial file system holds a small
+old PC around it, and with --cpus N of them, which the kernel starts; or a kernel of ARM on a Versatile Express board. The console is printed as it comes. Without --initrd the initial file system holds a small
 /init, which prints a line and switches the machine off, and what --file adds.
 
 A boot ends when the kernel halts or resets the machine, or at --until or --until-text. Two boots with the
@@ -63,9 +67,9 @@ Exit code 1 says that the kernel panicked, ended before what --until names, or t
 	f.StringVar(&o.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
 	f.StringVar(&o.initrd, "initrd", "", "initial file system, as the kernel takes it (default: one with a small /init)")
 	f.StringArrayVar(&o.files, "file", nil, "NAME=PATH: another file of the default initial file system; an executable one stays so (may be repeated)")
-	f.StringVar(&o.tree, "dtb", "", "for a kernel of ARM: the device tree of the board, vexpress-v2p-ca15_a7.dtb of the kernel's package")
+	f.StringVar(&o.tree, "dtb", "", treeHelp)
 	f.StringVar(&o.command, "append", distro.DefaultCommand, "parameters of the kernel")
-	f.StringVar(&o.machine, "machine", "xeon-e5410", "machine description")
+	f.StringVar(&o.machine, "machine", "", "machine description (default: xeon-e5410, or tc2-cortex-a15 for a kernel of ARM)")
 	f.IntVar(&o.cpus, "cpus", 1, "how many CPUs, 1 to 32")
 	f.IntVar(&o.memory, "memory", distro.DefaultRAM>>20, "memory in MiB")
 	f.Float64Var(&o.seconds, "seconds", distro.DefaultBudget, "simulated seconds after which the boot has failed")
@@ -153,7 +157,7 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	if c.Kernel, err = kernel.ReadKept(o.kernel, b, kept.Kernels()); err != nil {
 		return c, nil, err
 	}
-	if mach, err = a.loader.Machine(o.machine, "", nil); err != nil {
+	if mach, err = a.loader.Machine(cmp.Or(o.machine, defaultMachine(c.Kernel)), "", nil); err != nil {
 		return c, nil, err
 	}
 	if err := suits(mach, c.Kernel); err != nil {
@@ -175,26 +179,32 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	return c, mach, err
 }
 
-// onBoard puts a kernel of ARM on its board.
+// onBoard puts a kernel on its board.
 func (o *bootOptions) onBoard(c *distro.Config) (err error) {
-	arm := c.Kernel.Image.Machine == elf.EM_ARM
-	switch {
-	case o.appended:
-	case arm:
-		c.Command = distro.ARMCommand(o.cpus)
-	default:
-		c.Command = distro.Command(o.cpus)
+	if !o.appended {
+		c.Command = distro.CommandOf(distro.ISA(c.Kernel), o.cpus)
 	}
-	switch {
-	case arm && o.tree == "":
-		return errors.New("a kernel of ARM needs the device tree of its board, which `boot --dtb FILE` names")
-	case arm:
-		c.Board = vexpress.Board{}
-		c.Tree, err = os.ReadFile(o.tree)
-	case o.tree != "":
+	switch arm := c.Kernel.Image.Machine == elf.EM_ARM; {
+	case !arm && o.tree != "":
 		return errors.New("boot: --dtb is for kernels of ARM")
+	case !arm:
+		return nil
 	}
+	tree := cmp.Or(o.tree, planning.DeviceTree(o.kernel, c.Kernel.Version()))
+	if tree == "" {
+		return errors.New("a kernel of ARM needs the device tree of its board, and there is none beside it: name vexpress-v2p-ca15_a7.dtb of its package by --dtb")
+	}
+	c.Board = vexpress.Board{}
+	c.Tree, err = os.ReadFile(tree)
 	return err
+}
+
+// defaultMachine is where a kernel boots that is given no machine.
+func defaultMachine(k *kernel.Kernel) string {
+	if k.Image.Machine == elf.EM_ARM {
+		return "tc2-cortex-a15"
+	}
+	return "xeon-e5410"
 }
 
 // suits refuses a machine of another instruction set. Where two widths of one have the same numbers, a machine boots the

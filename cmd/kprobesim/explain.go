@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -59,7 +58,8 @@ kernel of this program. For that of a distribution it is a trace event's, or tha
 	f := c.Flags()
 	f.StringVar(&o.boot.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
 	f.StringVar(&o.image, "image", "", "a guest kernel of this program in its place")
-	f.StringVar(&o.boot.machine, "machine", "", "machine description (default: xeon-e5410, or for --image the first of its instruction set)")
+	f.StringVar(&o.boot.machine, "machine", "", "machine description (default: xeon-e5410, tc2-cortex-a15 for a kernel of ARM, or for --image the first of its instruction set)")
+	f.StringVar(&o.boot.tree, "dtb", "", "with --kernel: "+treeHelp)
 	f.BoolVar(&o.all, "all", false, "every instruction of the kernel, or those of --sample: text is counted by kind and by rule, JSON has each")
 	f.IntVar(&o.sample, "sample", 0, "this many instructions at random, from all functions")
 	f.IntVar(&o.seed, "seed", 1, "which random instructions")
@@ -117,7 +117,6 @@ func (a *app) explain(o *explainOptions, places []string) error {
 
 // booted reads a packaged kernel, boots it for its text, and gathers what its rules look at.
 func (a *app) booted(o *explainOptions) (c distro.Config, mach *machines.Machine, k *probing.Kernel, err error) {
-	o.boot.machine = cmp.Or(o.boot.machine, defaultMachine)
 	o.boot.memory, o.boot.seconds = explainMemory, distro.DefaultBudget
 	o.boot.date, o.boot.cpus = bootDate, 1
 	o.boot.untimed = true // the text and the kernel's answers do not depend on what things cost
@@ -196,9 +195,6 @@ func (s *costs) boot() error {
 
 // explainMemory is the memory of machines here, in MiB: two thousand probes with their events take some tens.
 const explainMemory = 256
-
-// defaultMachine is where distributions' kernels boot.
-const defaultMachine = "xeon-e5410"
 
 // check refuses options that do not go together.
 func (o *explainOptions) check(places []string) error {

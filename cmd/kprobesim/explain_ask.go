@@ -91,7 +91,7 @@ func (q *inquiry) share(s *sharing, asked string) error {
 
 // askAt boots the kernel with the program that asks for a trace event at each place.
 func (o *explainOptions) askAt(c distro.Config, sites []uint64) ([]probing.Answer, error) {
-	first, err := distro.Ask(c.Kernel.Image.Bits)
+	first, err := distro.Ask(c.Kernel)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,10 @@ import (
 type arch struct {
 	breakpoint, debug int // vectors of the exceptions by which probes are hit
 	align             uint64
-	planted, jump     func(code []byte) bool // the instruction is a probe's of user mode, an optimized probe's
+	// unmaps is how long a kernel is given to free what a module needed for its insertion, in milliseconds: one that takes the
+	// addresses out of the TLB page by page would do so in the region of interest.
+	unmaps        int
+	planted, jump func(code []byte) bool // the instruction is a probe's of user mode, an optimized probe's
 }
 
 // Of x86, SDM vol. 3, 6.3.1, and vol. 2, INT3 and JMP. Of ARM, ARM ARM, B1.8.1, A5.4 (permanently undefined, with the condition of
@@ -22,7 +25,7 @@ var (
 		jump:    func(code []byte) bool { return code[0] == 0xe9 },
 	}
 	arm = arch{
-		breakpoint: 1, debug: 4, align: 4,
+		breakpoint: 1, debug: 4, align: 4, unmaps: settle,
 		planted: func(code []byte) bool { return binary.LittleEndian.Uint32(code)&0x0ff000f0 == 0x07f000f0 },
 		jump:    func(code []byte) bool { return code[3]&0xf == 0xa },
 	}

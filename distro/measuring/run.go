@@ -38,6 +38,11 @@ func (l *Lab) Run(o Order, w Watch) (*Region, error) {
 	if _, err := s.do(setup...); err != nil {
 		return nil, err
 	}
+	if wait := s.arch().unmaps; wait > 0 && len(o.Modules) > 0 {
+		if _, err := s.do(numbers(sleep, "sleep", wait)); err != nil {
+			return nil, err
+		}
+	}
 	attached, err := l.attach(s, &o)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package phases_test
 
 import (
+	"debug/elf"
+	"encoding/binary"
 	"os"
 	"regexp"
 	"testing"
@@ -135,12 +137,54 @@ func TestProgram(t *testing.T) {
 
 // TestTable wants every title of the table to be a phase.
 func TestTable(t *testing.T) {
-	text := require.Must(os.ReadFile("table.txt"))(t)
+	text := append(require.Must(os.ReadFile("table.txt"))(t), require.Must(os.ReadFile("arm.txt"))(t)...)
 	titles := regexp.MustCompile(`(?m)^(\w+):$`).FindAllSubmatch(text, -1)
 	for _, m := range titles {
 		if _, ok := image.PhaseNamed(string(m[1])); !ok && string(m[1]) != "any" {
 			t.Errorf("table.txt: no phase is called %s", m[1])
 		}
 	}
-	require.That(t, len(titles) >= 8, "table.txt has %d titles", len(titles))
+	require.That(t, len(titles) >= 14, "table.txt has %d titles", len(titles))
+}
+
+// TestARM follows a hit on ARM: emulation calls a copy in a slot, and of two breakpoints of user mode one ends a step.
+func TestARM(t *testing.T) {
+	im, at := made(t)
+	im.Machine = elf.EM_ARM
+	for i := range im.Symbols {
+		switch im.Symbols[i].Name {
+		case "do_syscall_64":
+			im.Symbols[i].Name = "vector_swi"
+		case "asm_exc_int3":
+			im.Symbols[i].Name = "do_undefinstr"
+		case "kprobe_int3_handler":
+			im.Symbols[i].Name = "kprobe_trap_handler"
+		case "copy_to_page":
+			im.Symbols[i].Name = "emulate_generic_r2_14_noflags"
+		}
+	}
+	const slots, detours, branch = 0xbf000000, 0xbf002000, 0xea000000
+	s := phases.New(im)
+	for i, c := range []struct {
+		pc   uint64
+		code uint32
+		user bool
+		want image.Phase
+	}{
+		{0x10100, 0, true, image.PhaseUser},
+		{0xffff0008, 0, false, image.PhaseEntry},
+		{at["do_syscall_64"], 0, false, image.PhaseOther},
+		{at["asm_exc_int3"], 0, false, image.PhaseEntry},
+		{at["kprobe_int3_handler"], 0, false, image.PhaseDispatch},
+		{at["copy_to_page"], 0, false, image.PhaseStep},
+		{slots, 0, false, image.PhaseStep},
+		{at["do_syscall_64"] + 4, branch, false, image.PhaseOther},
+		{detours, 0, false, image.PhaseDetour},
+		{0xbefff040, 0xe92d4800, true, image.PhaseStep},
+		{0xbefff044, 0xe7f001fa, true, image.PhaseStep},
+		{0xbefff000, 0xe7f001f9, true, image.PhaseRethook},
+	} {
+		code := binary.LittleEndian.AppendUint32(nil, c.code)
+		require.Equal(t, s.Phase(&cpus.Step{PC: c.pc, Code: code, User: c.user}), c.want, "step %d at %#x is of phase", i, c.pc)
+	}
 }

@@ -1,7 +1,9 @@
 package phases
 
 import (
+	"debug/elf"
 	_ "embed"
+	"encoding/binary"
 	"strings"
 
 	"kprobesim/cpus"
@@ -13,12 +15,18 @@ import (
 //go:embed table.txt
 var table string
 
+// armTable has the functions that kernels of ARM have beside these.
+//
+//go:embed arm.txt
+var armTable string
+
 // anybody is the phase of functions that count for the code before them.
 const anybody = image.PhaseCount + 100
 
 // Sorter tells the phases of instructions in the order in which one CPU executes them.
 type Sorter struct {
 	im      *image.Image
+	arch    *arch
 	names   map[string]image.Phase
 	heads   []head
 	known   map[uint64]image.Phase // by the address of an instruction in the kernel's text
@@ -46,9 +54,19 @@ type head struct {
 // New returns a sorter for a machine with a kernel that has the symbols of im.
 func New(im *image.Image) *Sorter {
 	s := &Sorter{
-		im: im, names: map[string]image.Phase{}, known: map[uint64]image.Phase{}, pages: map[uint64]image.Phase{},
+		im: im, arch: &x86, names: map[string]image.Phase{}, known: map[uint64]image.Phase{}, pages: map[uint64]image.Phase{},
 		last: image.PhaseOther,
 	}
+	s.read(table)
+	if im.Machine == elf.EM_ARM {
+		s.arch = &arm
+		s.read(armTable)
+	}
+	return s
+}
+
+// read adds the names of a table.
+func (s *Sorter) read(table string) {
 	phase := anybody
 	for line := range strings.Lines(table) {
 		line, _, _ = strings.Cut(line, "#")
@@ -64,7 +82,6 @@ func New(im *image.Image) *Sorter {
 			}
 		}
 	}
-	return s
 }
 
 // Programs says where the machine code of attached programs begins and ends. It is the handler of their hits, with
@@ -80,11 +97,7 @@ func (s *Sorter) Phase(st *cpus.Step) image.Phase {
 	if p == anybody {
 		p = s.last
 	}
-	first := byte(0)
-	if len(st.Code) > 0 {
-		first = st.Code[0]
-	}
-	s.last, s.jump, s.call = p, first == nearJump, first == nearCall
+	s.last, s.jump, s.call = p, s.arch.jump.of(st.Code), s.arch.call.of(st.Code)
 	return p
 }
 
@@ -110,6 +123,9 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 		}
 	}
 	s.inside, s.called = false, false
+	if s.arch.vectors != 0 && st.PC >= s.arch.vectors {
+		return image.PhaseEntry
+	}
 	page := st.PC >> pageBits
 	p, known := s.pages[page]
 	if !known {
@@ -122,11 +138,34 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	return p
 }
 
-// First bytes of the jump that replaces a breakpoint, of a call, and of a breakpoint (SDM vol. 2, JMP, CALL and INT3).
-const (
-	nearJump   = 0xe9
-	nearCall   = 0xe8
-	breakpoint = 0xcc
+// arch holds instructions by which code without names is told apart.
+type arch struct {
+	jump, call opcode // a near one
+	returned   opcode // the breakpoint to which a function of user mode returns
+	vectors    uint64 // where exceptions begin, up to the end of memory; 0 where that has names
+	// calls has emulation call a copy of the instruction, which lies in a slot.
+	calls bool
+}
+
+// opcode are the bits of an instruction's first bytes that a mask leaves.
+type opcode struct {
+	bytes       int
+	mask, value uint32
+}
+
+func (o opcode) of(code []byte) bool {
+	var b [4]byte
+	return copy(b[:], code) >= o.bytes && binary.LittleEndian.Uint32(b[:])&o.mask == o.value
+}
+
+// Of x86, SDM vol. 2, JMP, CALL and INT3. Of ARM, ARM ARM, A8.8.18, A8.8.25 and A5.4: branches keep a condition, and kernels tell
+// breakpoints of user mode by numbers in a permanently undefined instruction. A step ends at another one.
+var (
+	x86 = arch{jump: opcode{1, 0xff, 0xe9}, call: opcode{1, 0xff, 0xe8}, returned: opcode{1, 0xff, 0xcc}}
+	arm = arch{
+		jump: opcode{4, 0x0f000000, 0x0a000000}, call: opcode{4, 0x0f000000, 0x0b000000}, returned: opcode{4, 0x0fffffff, 0x07f001f9},
+		vectors: 0xffff0000, calls: true,
+	}
 )
 
 // pageBits is the size of what is given out as a whole outside the text: slots of instructions and detour buffers never
@@ -140,6 +179,10 @@ func (s *Sorter) outside() image.Phase {
 	switch s.last {
 	case image.PhaseReturn:
 		return image.PhaseStep
+	case image.PhaseStep:
+		if s.arch.calls {
+			return image.PhaseStep
+		}
 	case image.PhaseOther, image.PhaseUser:
 		if s.jump {
 			return image.PhaseDetour
@@ -161,7 +204,7 @@ func (s *Sorter) user(st *cpus.Step) image.Phase {
 		return image.PhaseUser
 	case !s.anywhere && (st.PC-s.program < near || s.program-st.PC < near):
 		return image.PhaseUser
-	case len(st.Code) > 0 && st.Code[0] == breakpoint:
+	case s.arch.returned.of(st.Code):
 		return image.PhaseRethook
 	}
 	return image.PhaseStep

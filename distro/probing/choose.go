@@ -6,9 +6,6 @@ import (
 	"kprobesim/kprobes"
 )
 
-// nearCall is the first byte of a near call, behind which a function goes on (SDM vol. 2, CALL).
-const nearCall = 0xe8
-
 // Choose returns the first place in a function at which a hit runs in a mode, among the instructions that every call of
 // the function executes once: those up to its first jump. A breakpoint is to be stepped where it would also be optimized,
 // if the function has such a place, so that the two can be compared. It fails where the function has none.
@@ -46,7 +43,7 @@ func (k *Kernel) straight(start uint64) []uint64 {
 	}
 	starts := k.Starts(start)
 	for i, at := range starts {
-		if run, err := k.rules.Run(fn.Code[at-fn.Start:], at); err == nil && run == kprobes.Emulated && fn.Code[at-fn.Start] != nearCall {
+		if k.rules.Leaves(fn.Code[at-fn.Start:]) {
 			return starts[:i+1]
 		}
 	}

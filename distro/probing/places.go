@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	x86rules "kprobesim/kprobes/x86"
 )
 
 // Resolve finds SYMBOL, SYMBOL+OFFSET or an address in hexadecimal. Numbers are as in C.
@@ -99,7 +101,10 @@ func (k *Kernel) All() (out []uint64) {
 // remembering is the kernel for questions about neighbours, one after the other.
 func (k *Kernel) remembering() *Kernel {
 	quick := *k
-	quick.rules, quick.text = k.rules.Remembering(), remembering(k.text)
+	if r, ok := k.rules.(x86rules.Packaged); ok {
+		quick.rules = r.Remembering()
+	}
+	quick.text = remembering(k.text)
 	return &quick
 }
 
@@ -113,8 +118,8 @@ func (k *Kernel) places(f func(at uint64) error) error {
 		last = at
 		fn, _, _ := k.function(at)
 		end := fn.End()
-		for end > fn.Start && fn.Code[end-fn.Start-1] == trap {
-			end--
+		for fill := k.arch.fill; strings.HasSuffix(string(fn.Code[:end-fn.Start]), fill); {
+			end -= uint64(len(fill))
 		}
 		for _, at := range k.Starts(at) {
 			if at >= end {
@@ -127,9 +132,6 @@ func (k *Kernel) places(f func(at uint64) error) error {
 	}
 	return nil
 }
-
-// trap is int3, with which kernels fill the room between functions (SDM vol. 2, INT).
-const trap = 0xcc
 
 // remembering reads what was asked for last no second time: text does not change meanwhile.
 func remembering(text func(va uint64, n int) []byte) func(va uint64, n int) []byte {

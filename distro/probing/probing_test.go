@@ -2,7 +2,6 @@ package probing
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
@@ -110,7 +109,6 @@ func release(t *testing.T, release, without string) *Kernel {
 func TestKernelWithoutTables(t *testing.T) {
 	k := madeUp(t)
 	require.Error(t, require.Err(Read(&linux.Kernel{Image: k.image}, nil)), "neither by symbols nor by its shape", "a kernel without tables")
-	require.Error(t, require.Err(Read(&linux.Kernel{Image: &image.Image{Machine: elf.EM_ARM}}, nil)), "of ARM are not known", "a kernel of ARM")
 }
 
 // TestBugPlaces reads the table of BUG places, which has addresses in kernels of 32 bits and else distances.

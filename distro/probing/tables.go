@@ -1,25 +1,23 @@
 package probing
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
 	"kprobesim/image"
 	"kprobesim/image/linux"
 	"kprobesim/kprobes"
-	"kprobesim/kprobes/x86"
 )
 
 // Kernel is a kernel with what its tables say of its text. It does not change.
 type Kernel struct {
 	image   *image.Image
 	release string
-	rules   x86.Packaged
+	arch    *arch
+	rules   rules
 	// text reads n bytes of code; shorter or nil where there is none.
 	text func(va uint64, n int) []byte
 
@@ -28,6 +26,7 @@ type Kernel struct {
 	bugs         map[uint64]bool
 	blacklist    map[uint64]bool // the starts of the functions in it
 	jumps, calls []uint64        // jump labels and static calls, in order
+	sites        []uint64        // of ftrace, in order
 	core         kprobes.Span    // the text that a probe may be in once the kernel has booted
 	entry        kprobes.Span
 	forbidden    []area
@@ -41,37 +40,17 @@ type area struct {
 	why  string
 }
 
-// areas has the sections of kernels of 2022.
-var areas = [...]struct {
-	from, to string
-	rule     Rule
-	why      string
-}{
-	{"__kprobes_text_start", "__kprobes_text_end", ruleKprobesText, "the section .kprobes.text takes none"},
-	{"__noinstr_text_start", "__noinstr_text_end", ruleNoinstr, "no instrumentation may run there (noinstr)"},
-	{"__entry_text_start", "__entry_text_end", ruleEntry, "the entry code of exceptions and system calls takes none"},
-}
-
 // bugPlaces is the table of the traps of BUG and WARN.
 const bugPlaces = "BUG places"
-
-// Sizes of what stands at a site, in bytes.
-const (
-	callSize  = 5
-	shortSize = 2
-	thunkSize = 32
-)
 
 // Read reads the tables of a kernel. Text comes from the file where text is nil.
 func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) {
 	im := k.Image
-	if im.Machine == elf.EM_ARM {
-		return nil, errors.New("the rules of kernels of ARM are not known")
-	}
 	out := &Kernel{
-		image: im, text: text, rules: x86.Packaged{Mode: im.Bits, Groups: newer(k.Version(), 6, 9)}, release: k.Version(),
+		image: im, text: text, arch: archOf(im), release: k.Version(),
 		exceptions: map[uint64]bool{}, ftrace: map[uint64]bool{}, bugs: map[uint64]bool{}, blacklist: map[uint64]bool{},
 	}
+	out.rules = out.arch.rules(out, text != nil)
 	if text == nil {
 		out.text = func(va uint64, n int) []byte { return im.Bytes(va, uint64(n)) }
 	}
@@ -87,9 +66,8 @@ func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) 
 	if len(out.functions) == 0 {
 		return nil, errors.New("the kernel names no function of its text: copy it again")
 	}
-	out.rules.Thunks, out.rules.Untabled = thunks(im, text != nil)
 	out.entry, _ = between(im, "__entry_text_start", "__entry_text_end")
-	for _, a := range areas {
+	for _, a := range out.arch.areas {
 		if s, ok := between(im, a.from, a.to); ok {
 			out.forbidden = append(out.forbidden, area{s, a.rule, a.why})
 		}
@@ -97,37 +75,18 @@ func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) 
 	for _, name := range [...]string{"blacklist of probes", "jump labels", "ftrace sites"} {
 		if _, ok := k.Table(name); !ok {
 			return nil, fmt.Errorf("the kernel's table of %s is found neither by symbols nor by its shape, so no rule that needs it can "+
-				"be applied: name a kernel for x86 with kprobes, jump labels and dynamic ftrace", name)
+				"be applied: name a kernel with kprobes, jump labels and dynamic ftrace", name)
 		}
 	}
 	return out, out.readTables(k)
 }
 
-// thunks finds the area to which a jump counts as an indirect one: by its ends, the thunk of returns included, or where the second
-// end has no name up to the last retpoline. A kernel that has retpolines and no such area does not look at indirect jumps. In a
-// file every return is a jump to the thunk, which a kernel replaces when it boots, unless the processor needs the thunk.
-func thunks(im *image.Image, booted bool) (area kprobes.Span, untabled bool) {
-	start, marked := im.Symbol("__indirect_thunk_start")
-	for _, s := range im.Symbols {
-		if strings.HasPrefix(s.Name, "__x86_indirect_thunk_") {
-			area = kprobes.Span{Start: start.Addr, End: s.Addr + thunkSize}
-		}
-	}
-	if area.End == 0 || !marked {
-		return kprobes.Span{}, area.End != 0
-	}
-	if end, ok := im.Symbol("__indirect_thunk_end"); ok && booted {
-		area.End = end.Addr
-	}
-	return area, false
-}
-
-// Doubt says that the kernel is of a version whose rules are not known here, or "". Those from 5.18 to 6.12 are known.
+// Doubt says that the kernel is of a version whose rules are not known here, or "".
 func (k *Kernel) Doubt() string {
-	if newer(k.release, 5, 18) && !newer(k.release, 6, 13) {
+	if a := k.arch; newer(k.release, a.from[0], a.from[1]) && !newer(k.release, a.to[0], a.to[1]+1) {
 		return ""
 	}
-	return fmt.Sprintf("the rules are those of kernels from 5.18 to 6.12, and this one is %q: ask it by --verify", k.release)
+	return fmt.Sprintf("the rules are those of kernels %s, and this one is %q: ask it by --verify", k.arch.known, k.release)
 }
 
 // newer reports whether a release is of a version or of a later one.
@@ -146,7 +105,7 @@ func between(im *image.Image, from, to string) (s kprobes.Span, ok bool) {
 }
 
 // readTables reads what image/linux has located. The addresses of the first four are distances from where they
-// stand, but for the BUG places of 32-bit kernels; the others are addresses.
+// stand, but for the BUG places of 32-bit kernels and the jump labels of ARM; the others are addresses.
 func (k *Kernel) readTables(from *linux.Kernel) error {
 	for _, t := range [...]struct {
 		name string
@@ -158,7 +117,7 @@ func (k *Kernel) readTables(from *linux.Kernel) error {
 		{bugPlaces, func(at uint64) { k.bugs[at] = true }},
 	} {
 		if err := k.entries(from, t.name, func(at uint64, b []byte) {
-			if k.image.Bits == 32 && t.name == bugPlaces {
+			if k.image.Bits == 32 && (t.name == bugPlaces || k.arch == &arm) {
 				t.add(uint64(binary.LittleEndian.Uint32(b)))
 				return
 			}
@@ -178,11 +137,12 @@ func (k *Kernel) readTables(from *linux.Kernel) error {
 	if err := k.entries(from, "ftrace sites", func(_ uint64, b []byte) {
 		// Functions of the initialization are gone once the kernel has booted, and with them their sites.
 		if at := word(b); k.core.Contains(at) {
-			k.ftrace[at] = true
+			k.ftrace[at], k.sites = true, append(k.sites, at)
 		}
 	}); err != nil {
 		return err
 	}
+	slices.Sort(k.sites)
 	return k.entries(from, "blacklist of probes", func(_ uint64, b []byte) {
 		if fn, _, ok := k.function(word(b)); ok {
 			k.blacklist[fn.Start] = true

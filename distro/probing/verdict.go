@@ -21,6 +21,7 @@ const (
 	ruleJumpLabel   Rule = "jump-label"
 	ruleStaticCall  Rule = "static-call"
 	ruleBug         Rule = "bug"
+	ruleFtrace      Rule = "ftrace-call"
 	ruleBoundary    Rule = "no-instruction-start"
 	ruleNotCopied   Rule = "neither-copied-nor-emulated"
 )
@@ -55,17 +56,13 @@ type Verdict struct {
 // ruleReserved keeps a breakpoint where the kernel itself changes the text that a jump would cover.
 const ruleReserved kprobes.Rule = "changed-by-the-kernel"
 
-// marks are endbr64 and endbr32, which mark the target of an indirect branch (SDM vol. 2, ENDBR64), and the nops that a kernel
-// writes in their place where no branch leads.
-var marks = [...]string{"\xf3\x0f\x1e\xfa", "\xf3\x0f\x1e\xfb", "\x66\x0f\x1f\x00", "\x0f\x1f\x40\xd6"}
-
 // markSize is the length of a mark.
 const markSize = 4
 
 // Entry moves an address at the start of a function behind the mark there. The kernel does so with a probe, because the call of
 // ftrace stands behind it.
 func (k *Kernel) Entry(addr uint64) uint64 {
-	if !slices.Contains(marks[:], string(k.text(addr, markSize))) {
+	if !slices.Contains(k.arch.marks, string(k.text(addr, markSize))) {
 		return addr
 	}
 	if fn, off, ok := k.function(addr); ok && off == 0 && len(fn.Code) > markSize {
@@ -85,13 +82,16 @@ func (k *Kernel) At(addr uint64) Verdict {
 	if v := k.forbid(v, fn); v.Rule != "" {
 		return v
 	}
+	if k.ftrace[addr] && !k.arch.byFtrace {
+		return v.refuse(ruleFtrace, kprobes.EINVAL, "the call of ftrace stands there, on which no probe rests")
+	}
 	if k.ftrace[addr] {
 		v.Probe, v.Event, v.Kind, v.Kept = true, true, kprobes.Ftrace.String(), kprobes.RuleFtrace
 		v.KeptWhy = "a call leads to the handlers already"
 		return v
 	}
 	if !k.rules.Boundary(fn, addr) {
-		return v.refuse(ruleBoundary, kprobes.EILSEQ, "no instruction starts there")
+		return v.refuse(ruleBoundary, k.arch.torn, "no instruction starts there")
 	}
 	run, err := k.rules.Run(fn.Code[off:], addr)
 	if err != nil {
@@ -142,30 +142,32 @@ func (k *Kernel) forbid(v Verdict, fn kprobes.Text) Verdict {
 func (k *Kernel) changed(sites []uint64, from, to uint64) bool {
 	i, _ := slices.BinarySearch(sites, from-min(from, callSize-1))
 	for ; i < len(sites) && sites[i] < to; i++ {
-		if sites[i]+k.siteSize(sites[i]) > from {
+		if sites[i]+k.arch.site(k.text(sites[i], 2)) > from {
 			return true
 		}
 	}
 	return false
 }
 
-// siteSize is 2 where a short jump or a nop of two bytes stands, else 5.
-func (k *Kernel) siteSize(at uint64) uint64 {
-	if b := k.text(at, 2); len(b) == 2 && (b[0] == 0xeb || b[0] == 0x66 && b[1] == 0x90) {
-		return shortSize
-	}
-	return callSize
-}
-
 // traced reports whether ftrace knows the function, or the one that it was split off from.
 func (k *Kernel) traced(fn kprobes.Text) bool {
-	if whole, _, suffixed := strings.Cut(fn.Name, "."); suffixed {
-		if s, ok := k.image.Symbol(whole); ok && (k.ftrace[s.Addr] || k.ftrace[s.Addr+4]) {
-			return true
-		}
+	if k.called(fn.Start, fn.End()) {
+		return true
 	}
-	// The call stands at the start, or behind an instruction that marks the target of a branch.
-	return k.ftrace[fn.Start] || k.ftrace[fn.Start+4]
+	whole, _, suffixed := strings.Cut(fn.Name, ".")
+	s, ok := k.image.Symbol(whole)
+	if !suffixed || !ok {
+		return false
+	}
+	of, _, ok := k.function(s.Addr)
+	return ok && k.called(of.Start, of.End())
+}
+
+// called reports whether a call of ftrace stands in a range. It stands behind an instruction that marks the target of a branch, or
+// behind what a compiler for ARM stores first.
+func (k *Kernel) called(from, to uint64) bool {
+	i, _ := slices.BinarySearch(k.sites, from)
+	return i < len(k.sites) && k.sites[i] < to
 }
 
 // optimize says what becomes of the breakpoint.

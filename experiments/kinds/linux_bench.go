@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kprobesim/boards/pc"
+	"kprobesim/boards/vexpress"
 	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/distro/attaching"
@@ -32,10 +33,10 @@ func benchOf(p *schema.Point) (*bench, error) {
 	if l.Working != nil {
 		root = l.Working.Hash
 	}
-	key := fmt.Sprintf("%s %+v %d %q %d %d %d %t %s", p.Image.Hash, p.Machine.CPU, p.Machine.TimerHz, l.Command, l.Date, l.Memory, l.CPUs, l.Attaching, root)
+	key := fmt.Sprintf("%s %s %+v %d %q %d %d %d %t %s", p.Image.Hash, l.TreeHash, p.Machine.CPU, p.Machine.TimerHz, l.Command, l.Date, l.Memory, l.CPUs, l.Attaching, root)
 	made, err := l.Work.Do(key, func() (any, error) {
 		c := distro.Config{
-			Kernel: l.Kernel, CPU: p.Machine.CPU, TimerHz: p.Machine.TimerHz, Board: pc.Legacy{Date: l.Date},
+			Kernel: l.Kernel, CPU: p.Machine.CPU, TimerHz: p.Machine.TimerHz, Board: boardOf(l), Tree: l.Tree,
 			CPUs: int(l.CPUs), RAM: int(l.Memory), Command: l.Command, Halt: p.Halt, Kept: l.Kept,
 		}
 		boot := func() (*measuring.Lab, error) { return measuring.Boot(c) }
@@ -53,6 +54,14 @@ func benchOf(p *schema.Point) (*bench, error) {
 	}
 	b := made.(*bench)
 	return &bench{b.lab.Under(p.Halt), b.work}, nil
+}
+
+// boardOf is the board around the CPUs.
+func boardOf(l *schema.Linux) sim.Board {
+	if l.Tree != nil {
+		return vexpress.Board{}
+	}
+	return pc.Legacy{Date: l.Date}
 }
 
 // benchWork is how many loops without probes and places of probes are kept; they are small.
@@ -94,12 +103,17 @@ func (b *bench) run(p *schema.Point, o measuring.Order, watch func(*sim.Machine)
 	for _, n := range r.Counters.Count[cpus.Interrupted] {
 		out.instructions -= int64(n)
 	}
-	for i, n := range r.Counters.Exceptions {
-		if !strings.HasPrefix(p.Target.ISA.Exceptions[i], "interrupt") {
-			out.exceptions += int64(n)
+	for i, name := range p.Target.ISA.Exceptions {
+		if !interrupt(name) {
+			out.exceptions += int64(r.Counters.Exceptions[i])
 		}
 	}
 	return out, nil
+}
+
+// interrupt reports whether a name is that of an interrupt, and of no other exception.
+func interrupt(name string) bool {
+	return strings.HasPrefix(name, "interrupt") || name == "irq" || name == "fiq"
 }
 
 // plain measures the loop of a point without a probe, once for all points with that loop.

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"debug/elf"
 	"fmt"
 	"slices"
 
@@ -34,8 +35,8 @@ func (b *bench) kernelSite(p *schema.Point) (*site, error) {
 	return s, nil
 }
 
-// userSite is the place of a probe in the program. A slot of user mode is left by a debug exception, and a function whose
-// return is probed returns to a breakpoint.
+// userSite is the place of a probe in the program. A slot of user mode is left by a debug exception, or where there is no step by a
+// second breakpoint, and a function whose return is probed returns to a breakpoint.
 func (b *bench) userSite(p *schema.Point) (*site, error) {
 	text := symbolPlace(targetOf(p), uint64(max(p.Probe.Linux.Offset, 0)))
 	at, err := b.lab.Place(text)
@@ -43,7 +44,11 @@ func (b *bench) userSite(p *schema.Point) (*site, error) {
 		return nil, err
 	}
 	s := &site{place: program + text, user: true, addr: at.Addr, file: at.File, instruction: at.Instruction, breakpoints: 1}
-	if p.Probe.Mode == kprobes.Stepped {
+	switch {
+	case p.Probe.Mode != kprobes.Stepped:
+	case b.lab.Kernel().Image.Machine == elf.EM_ARM:
+		s.breakpoints++
+	default:
 		s.debug = 1
 	}
 	if p.Probe.Linux.Returns() {

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"cmp"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/distro/attaching"
 	"kprobesim/experiments"
@@ -34,7 +36,10 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 	pt.Target = targets.Find(p.l.Targets, pt.Machine.ISA)
 	pt.Kernel.ISA, pt.Kernel.Era = pt.Machine.ISA, "linux"
 	pt.Image = &schema.Image{Image: &image.Image{Name: "linux"}}
-	file, err := kernelFile(root, e.Linux.Path, pt.Target.ISA.Bits)
+	if table := root.Get("linux"); table == nil || table.Get("append") == nil {
+		pt.Linux.Command = distro.CommandOf(pt.Target.ISA, int(pt.Linux.CPUs))
+	}
+	file, err := kernelFile(root, e.Linux.Path, pt.Target.ISA)
 	if err != nil {
 		p.plan.Lacking = err
 		p.points(root, pt, e, c, nil)
@@ -52,6 +57,14 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 	pt.Kernel.Image, pt.Kernel.Era = k.Name, k.era()
 	pt.Linux.Kernel, pt.Linux.Work, pt.Linux.Kept = k.read, &p.l.work, kept.Boots()
 	p.l.depend("kernel", k.Name, k.Hash)
+	if err := p.l.deviceTree(root, pt.Linux, k); err != nil {
+		p.errs.Join(at(root, "linux", "dtb"), fmt.Errorf("linux.dtb: %w", err))
+		return
+	}
+	if what := beyondProbes(pt.Linux); what != "" && k.read.Image.Machine == elf.EM_ARM {
+		p.errs.Add(at(root, "linux", "kernel"), "linux.kernel: %s no kernel of ARM yet: linux-probes-arm measures its probes", what)
+		return
+	}
 	if pt.Linux.Working != nil {
 		err := p.l.root(root, pt.Linux.Working, toolsOf(e.Probes))
 		if lack := (*lackingRoot)(nil); errors.As(err, &lack) {
@@ -84,7 +97,7 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		return
 	}
 	if pt.Linux.ModuleHash == "" {
-		p.leaveOut(e, pt.Kernel.Era)
+		p.leaveOut(e, pt.Target.ISA, pt.Kernel.Era)
 	}
 	p.leaveOutWays(e, k)
 	p.points(root, pt, e, c, nil)
@@ -119,8 +132,64 @@ func (k *packaged) has(function string) bool {
 	return ok
 }
 
-// kernelFile is the path of the kernel: that of the experiment, or the newest one of the machine's width.
-func kernelFile(root *doc.Node, path string, bits int) (string, error) {
+// beyondProbes says what points want of which other kernels are not capable; "" for nothing.
+func beyondProbes(l *schema.Linux) string {
+	switch {
+	case l.Working != nil:
+		return "programs run under"
+	case l.Attaching:
+		return "programs of BPF are attached to"
+	}
+	return ""
+}
+
+// deviceTree reads what describes the board of a kernel of ARM: what the experiment names, or what came with the kernel.
+func (l *Loader) deviceTree(root *doc.Node, x *schema.Linux, k *packaged) error {
+	switch arm := k.read.Image.Machine == elf.EM_ARM; {
+	case !arm && x.TreePath != "":
+		return errors.New("it is for kernels of ARM: leave it out")
+	case !arm:
+		return nil
+	}
+	file := x.TreePath
+	if file != "" && !filepath.IsAbs(file) {
+		file = filepath.Join(folder(root, "linux", "dtb"), file)
+	}
+	if file == "" {
+		file = DeviceTree(k.Name, k.read.Version())
+	}
+	if file == "" {
+		return errNoTree
+	}
+	b, err := experiments.ReadLimited(file)
+	if err != nil {
+		return err
+	}
+	x.Tree, x.TreeHash = b, outdir.Hash(b)
+	l.depend("device tree", file, x.TreeHash)
+	return nil
+}
+
+var errNoTree = fmt.Errorf("a kernel of ARM needs the device tree of its board, and there is none beside the kernel: name %s of the kernel's package", treeName)
+
+// treeName is the file in packages of kernels that describes the board.
+const treeName = "vexpress-v2p-ca15_a7.dtb"
+
+// DeviceTree finds the file that describes the board for a kernel of ARM, beside the kernel or where its package has it; "" for
+// none.
+func DeviceTree(kernel, release string) string {
+	dir := filepath.Dir(kernel)
+	for _, at := range []string{dir, filepath.Join(dir, "..", "usr", "lib", "linux-image-"+release)} {
+		file := filepath.Join(at, treeName)
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+	}
+	return ""
+}
+
+// kernelFile is the path of the kernel: that of the experiment, or the newest one of the machine's instruction set.
+func kernelFile(root *doc.Node, path string, isa *cpus.ISA) (string, error) {
 	if path != "" {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(folder(root, "linux", "kernel"), path)
@@ -132,14 +201,18 @@ func kernelFile(root *doc.Node, path string, bits int) (string, error) {
 		return "", fmt.Errorf("no kernel of a distribution: unpack a package with one, such as a linux-image of Debian, and name the file "+
 			"by linux.kernel=vmlinuz-VERSION, or the directory with vmlinuz* in the environment as %s", KernelFolder)
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "vmlinuz*")) // the pattern is well-formed
-	slices.SortFunc(files, func(a, b string) int { return versions(b, a) })
+	var files []string
+	for _, pattern := range []string{"vmlinuz*", filepath.Join(isa.Name, "vmlinuz*")} {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is well-formed
+		files = append(files, found...)
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return versions(filepath.Base(b), filepath.Base(a)) })
 	for _, f := range files {
-		if widthOf(f) == bits {
+		if machineOf(f) == isa.Machine {
 			return f, nil
 		}
 	}
-	return "", fmt.Errorf("no kernel of %d bits: %s is %s, and has no such vmlinuz*; name one by linux.kernel", bits, KernelFolder, dir)
+	return "", fmt.Errorf("no kernel of %s: %s is %s, and has no such vmlinuz*; name one by linux.kernel", isa.Name, KernelFolder, dir)
 }
 
 // versions compares two names by the numbers in them, such as 6.1.0-9 and 6.1.0-56.
@@ -200,7 +273,7 @@ func (k *packaged) era() string {
 }
 
 // leaveOut takes the points out that need a module, and notes which.
-func (p *planner) leaveOut(e *schema.Experiment, release string) {
+func (p *planner) leaveOut(e *schema.Experiment, isa *cpus.ISA, release string) {
 	var left []string
 	e.Probes = slices.DeleteFunc(e.Probes, func(q schema.Probe) bool {
 		out := q.Linux.Handler == schema.LinuxEmpty && q.Linux.What != schema.LinuxNone
@@ -209,8 +282,12 @@ func (p *planner) leaveOut(e *schema.Experiment, release string) {
 		}
 		return out
 	})
-	note := fmt.Sprintf("left out: %s, whose handler is that of a module: install the headers of the kernel, make and gcc-12, or put a built %s "+
-		"beside the kernel", strings.Join(left, ", "), moduleName(release))
+	prefix := ""
+	if isa.Machine == elf.EM_ARM {
+		prefix = armTools
+	}
+	note := fmt.Sprintf("left out: %s, whose handler is that of a module: install the headers of the kernel, make and %sgcc-12, or put a built %s "+
+		"beside the kernel", strings.Join(left, ", "), prefix, moduleName(release))
 	if len(left) > 0 && !slices.Contains(p.plan.Notes, note) {
 		p.plan.Notes = append(p.plan.Notes, note)
 	}
@@ -311,16 +388,16 @@ func (l *Loader) builtModule(x *schema.Linux, kernel, release string) error {
 	return err
 }
 
-// widthOf is the width of the kernel in a file, 0 where it is none.
-func widthOf(file string) int {
+// machineOf is the instruction set of the kernel in a file, EM_NONE where it is none.
+func machineOf(file string) elf.Machine {
 	f, err := os.Open(file)
 	if err != nil {
-		return 0
+		return elf.EM_NONE
 	}
 	defer f.Close()
 	head := make([]byte, linux.HeadSize)
 	if _, err := io.ReadFull(f, head); err != nil {
-		return 0
+		return elf.EM_NONE
 	}
-	return linux.Width(head)
+	return linux.Machine(head)
 }

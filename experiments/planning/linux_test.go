@@ -61,6 +61,21 @@ func TestLinuxKernel(t *testing.T) {
 	}
 }
 
+// TestDeviceTree finds what describes the board where a package has it, and says what is missing.
+func TestDeviceTree(t *testing.T) {
+	root := t.TempDir()
+	kernel, lib := filepath.Join(root, "boot", "vmlinuz-1-armmp"), filepath.Join(root, "usr", "lib", "linux-image-1-armmp")
+	require.NoError(t, os.MkdirAll(lib, 0o755))
+	require.Equal(t, planning.DeviceTree(kernel, "1-armmp"), "", "no tree")
+	at := filepath.Join(lib, "vexpress-v2p-ca15_a7.dtb")
+	require.NoError(t, os.WriteFile(at, nil, 0o644))
+	require.Equal(t, planning.DeviceTree(kernel, "1-armmp"), at, "where the package has it")
+	beside := filepath.Join(lib, "vmlinuz-1-armmp")
+	require.Equal(t, planning.DeviceTree(beside, "2"), at, "beside the kernel")
+	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64}))
+	require.Error(t, require.Err(planning.NewLoader().Plan("linux-probes", []string{"linux.dtb=" + at})), "it is for kernels of ARM", "a tree for x86")
+}
+
 // TestLinuxModule takes the module beside the kernel, and the one that is named; either makes another measurement.
 func TestLinuxModule(t *testing.T) {
 	dir := kernels(t, map[string]int{"vmlinuz": 64})
@@ -101,7 +116,7 @@ func TestLinuxLacks(t *testing.T) {
 	require.That(t, err == nil && p.Lacking != nil && strings.Contains(p.Lacking.Error(), "no kernel of a distribution") && len(p.Points) >= 10, "without a kernel: %v, %v", err, p.Lacking)
 	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-32": 32}))
 	p, err = planning.NewLoader().Plan("linux-probes", nil)
-	require.That(t, err == nil && p.Lacking != nil && strings.Contains(p.Lacking.Error(), "no kernel of 64 bits"), "without a kernel of 64 bits: %v, %v", err, p.Lacking)
+	require.That(t, err == nil && p.Lacking != nil && strings.Contains(p.Lacking.Error(), "no kernel of x86_64"), "without a kernel of 64 bits: %v, %v", err, p.Lacking)
 	file := filepath.Join(t.TempDir(), "no-kernel")
 	require.NoError(t, os.WriteFile(file, []byte("nothing"), 0o644))
 	for want, sets := range map[string][]string{

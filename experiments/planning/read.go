@@ -3,7 +3,6 @@ package planning
 import (
 	"math"
 
-	"kprobesim/distro"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 )
@@ -30,7 +29,7 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	r.Has("sweep") // read by the planner
 	r.Has("base")  // read by the loader
 	if schema.Packaged(e.Kind) {
-		e.Linux = schema.ReadLinux(r.Sub("linux", false), distro.Command)
+		e.Linux = schema.ReadLinux(r.Sub("linux", false))
 		e.Kernel = schema.Kernel{CPUs: e.Linux.CPUs, Memory: e.Linux.Memory, Tick: schema.TickNone}
 		if e.Kind == schema.KindLinuxWorkload {
 			e.Linux.Working, e.Probes = schema.ReadWorking(r.Sub("workload", true)), schema.ReadWorkingProbes(r)

@@ -15,15 +15,18 @@ import (
 
 // Linux is the kernel of a distribution that a point boots in place of one of this program's.
 type Linux struct {
-	Path    string // of the kernel, as the experiment names it; "" for the newest one that is found
-	Module  string // path of the module with the empty handlers; "" for the one of this program
-	Command string // parameters of the kernel
-	Date    int64  // what the clock says when the machine is switched on, in seconds since 1970
-	Memory  int64  // bytes
-	CPUs    int64
+	Path     string // of the kernel, as the experiment names it; "" for the newest one that is found
+	TreePath string // of the board's device tree, for kernels of ARM; "" for the one beside the kernel
+	Module   string // path of the module with the empty handlers; "" for the one of this program
+	Command  string // parameters of the kernel
+	Date     int64  // what the clock says when the machine is switched on, in seconds since 1970
+	Memory   int64  // bytes
+	CPUs     int64
 
 	Kernel     *linux.Kernel // nil where none was found
-	ModuleFile []byte        // nil where none was named
+	Tree       []byte        // the board's device tree; nil for kernels that need none
+	TreeHash   string
+	ModuleFile []byte // nil where none was named
 	ModuleHash string
 	Headers    string // where the module is built when there is none; "" where it cannot be
 	// Attaching has the program in the machine make system calls, as points want that attach something.
@@ -39,6 +42,7 @@ type Linux struct {
 // linuxKey has the inputs of a measurement. The kernel is not among them, as it is the image of the point.
 type linuxKey struct {
 	Module, Command string
+	Tree            string
 	Date, Memory    int64
 	Attaching       bool
 	Working         workingKey
@@ -48,7 +52,7 @@ func (l *Linux) key() linuxKey {
 	if l == nil {
 		return linuxKey{}
 	}
-	return linuxKey{l.ModuleHash, l.Command, l.Date, l.Memory, l.Attaching, l.Working.key()}
+	return linuxKey{l.ModuleHash, l.Command, l.TreeHash, l.Date, l.Memory, l.Attaching, l.Working.key()}
 }
 
 // Kinds of points of the kind linux.
@@ -178,17 +182,17 @@ func besideFile(n *doc.Node) (string, error) {
 // chosen is the offset of a point that names none.
 const chosen = -1
 
-// ReadLinux reads the table [linux]; command are the parameters of a kernel that is given none.
-func ReadLinux(r *doc.Reader, command func(cpus int) string) *Linux {
+// ReadLinux reads the table [linux].
+func ReadLinux(r *doc.Reader) *Linux {
 	defer r.Done()
-	n := doc.Opt(r, "cpus", 1, doc.Int(1, maxLinuxCPUs))
 	return &Linux{
-		CPUs:    n,
-		Path:    doc.Opt(r, "kernel", "", doc.Text),
-		Module:  doc.Opt(r, "module", "", doc.Text),
-		Command: doc.Opt(r, "append", command(int(n)), doc.Text),
-		Date:    doc.Opt(r, "date", defaultDate, doc.Int(0, 1<<32)),
-		Memory:  doc.Opt(r, "memory", 192<<20, doc.Size().Whole(false, 64<<20, 3<<30)),
+		CPUs:     doc.Opt(r, "cpus", 1, doc.Int(1, maxLinuxCPUs)),
+		Path:     doc.Opt(r, "kernel", "", doc.Text),
+		TreePath: doc.Opt(r, "dtb", "", doc.Text),
+		Module:   doc.Opt(r, "module", "", doc.Text),
+		Command:  doc.Opt(r, "append", "", doc.Text), // else the planner fills it in, which knows the machine
+		Date:     doc.Opt(r, "date", defaultDate, doc.Int(0, 1<<32)),
+		Memory:   doc.Opt(r, "memory", 192<<20, doc.Size().Whole(false, 64<<20, 3<<30)),
 	}
 }
 

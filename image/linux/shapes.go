@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // A kernel without CONFIG_KALLSYMS_ALL names functions alone, so no symbol says where tables begin that have no
 // section of their own. These are found by their shape: the longest run of entries that point to what the table is
-// of. Where tables of the section lie is a fact of linker scripts of 2022; what stands at a site is one of x86.
+// of. Where tables of the section lie is a fact of linker scripts of 2022; what stands at a site is one of the instruction set.
 
 // shape is a table that can be found.
 type shape struct {
@@ -30,6 +31,13 @@ var shapes = [...]shape{
 	{"blacklist of probes", ".init.data", 8, (*searcher).listed, "get_kprobe", "ftrace sites"},
 }
 
+// armShapes lists tables of kernels of ARM, which come without sections. Each of their entries begins with an address.
+var armShapes = [...]shape{
+	{"jump labels", wrapped, 16, (*searcher).armLabel, "", ""},
+	{"ftrace sites", wrapped, 16, (*searcher).armFtraceSite, "", ""},
+	{"blacklist of probes", wrapped, 8, (*searcher).listed, "get_kprobe", "ftrace sites"},
+}
+
 // codeSections are those that sites lie in.
 var codeSections = [...]string{".text", ".init.text", ".exit.text"}
 
@@ -40,6 +48,7 @@ type searcher struct {
 	im     *image.Image
 	word   uint64
 	code   [len(codeSections)]codeRange
+	data   uint64          // where code ends and data begin, in a kernel without sections
 	fentry uint64          // what functions call at their start
 	starts map[uint64]bool // of functions
 	calls  map[uint64]bool // where static calls go through
@@ -60,15 +69,31 @@ func newSearcher(im *image.Image) *searcher {
 			s.calls[x.Addr] = true
 		}
 	}
-	if f, ok := im.Symbol("__fentry__"); ok {
-		s.fentry = f.Addr
+	for _, name := range [...]string{"__fentry__", "__gnu_mcount_nc"} {
+		if f, ok := im.Symbol(name); ok {
+			s.fentry = f.Addr
+		}
+	}
+	text, ok := im.Symbol("_stext")
+	etext, ok2 := im.Symbol("_etext")
+	if _, _, ok3 := im.Section(wrapped); ok && ok2 && ok3 {
+		s.data = etext.Addr
+		s.code[0] = codeRange{text.Addr, etext.Addr}
+		if first, ok := im.Symbol("_sinittext"); ok {
+			last, _ := im.Symbol("_einittext")
+			s.code[1] = codeRange{first.Addr, last.Addr}
+		}
 	}
 	return s
 }
 
 // byShape finds a table of a name; false where the kernel has none, or none that can be found.
 func (s *searcher) byShape(name string, entry uint64) (Table, bool) {
-	for _, x := range shapes {
+	all := shapes[:]
+	if s.im.Machine == elf.EM_ARM {
+		all = armShapes[:]
+	}
+	for _, x := range all {
 		if x.name == name {
 			return s.find(x, entry)
 		}
@@ -81,6 +106,10 @@ func (s *searcher) find(x shape, entry uint64) (t Table, ok bool) {
 	from, size, ok := s.im.Section(x.section)
 	if !ok || s.im.Bytes(from, size) == nil {
 		return t, false
+	}
+	if s.data > from {
+		size -= s.data - from
+		from = s.data
 	}
 	if x.behind != "" {
 		if before, ok := s.byShape(x.behind, entry); ok {
@@ -184,6 +213,34 @@ func (s *searcher) ftraceSite(at uint64) bool {
 	}
 	text := string(s.im.Bytes(site, siteBytes))
 	return text == nop5 || text == nop5Old || s.fentry != 0 && s.relative(site, "\xe8") == s.fentry
+}
+
+// armBranch is where the b or bl at an address leads, 0 for other instructions (ARM ARM, A8.8.18 and A8.8.25).
+func (s *searcher) armBranch(at uint64, opcode byte) uint64 {
+	w := uint32(s.wordAt(at))
+	if byte(w>>24) != opcode {
+		return 0
+	}
+	return uint64(uint32(at) + 8 + uint32(int32(w<<8)>>6))
+}
+
+// Conditional branches are the compiler's alone, and so are other nops.
+const (
+	armB   = 0xea
+	armBL  = 0xeb
+	armNop = 0xe320f000
+)
+
+// armLabel wants a nop, or a branch to the target that stands behind the site.
+func (s *searcher) armLabel(at uint64) bool {
+	site, target := s.wordAt(at), s.wordAt(at+4)
+	return s.inCode(site) && s.inCode(target) && (s.wordAt(site) == armNop || s.armBranch(site, armB) == target)
+}
+
+// armFtraceSite wants a call of what ftrace has called.
+func (s *searcher) armFtraceSite(at uint64) bool {
+	site := s.wordAt(at)
+	return s.inCode(site) && s.fentry != 0 && s.armBranch(site, armBL) == s.fentry
 }
 
 // listed wants the start of a function.

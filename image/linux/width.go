@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"strings"
@@ -9,29 +10,31 @@ import (
 // HeadSize is how many bytes of a file Width wants.
 const HeadSize = setupEnd
 
-// Width says by the first bytes of a file whether it is a kernel of 64 or of 32 bits; 0 where it is none.
-func Width(head []byte) int {
+// Machine says by the first bytes of a file which instruction set the kernel in it is of; EM_NONE where it is none.
+func Machine(head []byte) elf.Machine {
 	switch {
 	case len(head) < HeadSize:
-	case string(head[:4]) == elf.ELFMAG && elf.Class(head[elf.EI_CLASS]) == elf.ELFCLASS64:
-		return 64
 	case string(head[:4]) == elf.ELFMAG:
-		return 32
+		return elf.Machine(binary.LittleEndian.Uint16(head[18:]))
+	case isZImage(head):
+		return elf.EM_ARM
 	case string(head[setupMagic:setupMagic+4]) != "HdrS":
 	case binary.LittleEndian.Uint16(head[setupVersion:]) >= 0x20c && head[setupFlags]&1 != 0:
-		return 64
+		return elf.EM_X86_64
 	default:
-		return 32
+		return elf.EM_386
 	}
-	return 0
+	return elf.EM_NONE
 }
 
 // Version is the release of a kernel as `uname -r` prints it, such as 6.1.0-56-amd64, or "" where it cannot be said.
 func (k *Kernel) Version() string {
+	const banner, most = "Linux version ", 128
 	text := k.Release
-	if banner, ok := k.Image.Symbol("linux_banner"); ok && text == "" {
-		const most = 128
-		text = strings.TrimPrefix(string(k.Image.Bytes(banner.Addr, most)), "Linux version ")
+	if s, ok := k.Image.Symbol("linux_banner"); ok && text == "" {
+		text = strings.TrimPrefix(string(k.Image.Bytes(s.Addr, most)), banner)
+	} else if at := bytes.Index(k.File, []byte(banner)); text == "" && at >= 0 { // a kernel that names functions alone
+		text = string(k.File[at+len(banner) : min(len(k.File), at+most)])
 	}
 	text, _, _ = strings.Cut(text, " ")
 	return text

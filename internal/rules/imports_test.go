@@ -47,7 +47,7 @@ var rooms = map[string][]string{
 	"judging/describing": {"judging", "cpus", "machines"},
 	"distro":             {"mmu", "cpus", "image", "sim"},
 
-	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/x86"},
+	"distro/probing":   {"cpus", "image", "kprobes", "kprobes/arm", "kprobes/x86"},
 	"distro/phases":    {"cpus", "image"},
 	"distro/rootfs":    {"distro"},
 	"distro/attaching": {},
@@ -64,7 +64,7 @@ var rooms = map[string][]string{
 	"experiments/schema": {"distro/attaching", "cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir"},
 	"experiments/kinds": {
 		"cpus", "image", "sim", "smp", "kprobes", "modules", "workloads", "targets", "results", "experiments/schema",
-		"boards/pc", "distro", "distro/attaching", "distro/measuring", "distro/phases", "distro/probing",
+		"boards/pc", "boards/vexpress", "distro", "distro/attaching", "distro/measuring", "distro/phases", "distro/probing",
 	},
 	"experiments/planning":    {"distro", "distro/rootfs", "distro/attaching", "cpus", "image", "kprobes", "modules", "workloads", "targets", "machines", "results", "results/formats", "results/outdir", "experiments", "experiments/schema"},
 	"experiments/running":     {"results", "results/outdir", "experiments/schema", "experiments/kinds"},

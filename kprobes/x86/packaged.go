@@ -73,6 +73,14 @@ func (p Packaged) Run(code []byte, addr uint64) (kprobes.Mode, error) {
 	return kprobes.Stepped, nil
 }
 
+// Leaves reports whether the instruction at the start of code may have the program go on elsewhere and not come back. A near call
+// does.
+func (p Packaged) Leaves(code []byte) bool {
+	const nearCall = 0xe8 // SDM vol. 2, CALL
+	run, err := p.Run(code, 0)
+	return err == nil && run == kprobes.Emulated && code[0] != nearCall
+}
+
 // trap recognizes int3, int, into and int1, and ud0, ud1 and ud2 (SDM vol. 2, INT and UD).
 func trap(in insn) bool {
 	op := in.Opcode
