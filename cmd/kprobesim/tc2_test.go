@@ -13,10 +13,10 @@ import (
 // tc2Experiments names the experiments of the two kinds of core of TC2. The published figures name none of them.
 var tc2Experiments = []string{"overhead-tc2-a7", "overhead-tc2-a15"}
 
-// tc2Exception is the number fitted on one core.
+// tc2Exception is the delivery that one figure could ask for.
 const tc2Exception = "exception_undefined"
 
-// tc2Prior is the delivery of an undefined instruction before anything was fitted: twice the refill of the front end
+// tc2Prior is the delivery of an undefined instruction as a prior: twice the refill of the front end
 // behind a mispredicted branch.
 func tc2Prior(t *testing.T, experiment string) (cycles int64) {
 	t.Helper()
