@@ -167,12 +167,18 @@ func packaged(t *testing.T, args []string) (lacks string, isLinux bool) {
 			continue
 		}
 		isLinux = true
-		file, ok := hosttools.Packaged(name)
-		if !ok {
-			return planning.KernelFolder + " names no folder with " + name, true
+		need, folder := []string{name}, ""
+		if strings.HasSuffix(name, "-armmp") {
+			need, folder = append(need, "vexpress-v2p-ca15_a7.dtb"), "arm"
 		}
-		if err := os.Symlink(file, name); err != nil && !os.IsExist(err) {
-			t.Fatal(err)
+		for _, name := range need {
+			file, ok := hosttools.Packaged(filepath.Join(folder, name))
+			if !ok {
+				return planning.KernelFolder + " names no folder with " + filepath.Join(folder, name), true
+			}
+			if err := os.Symlink(file, name); err != nil && !os.IsExist(err) {
+				t.Fatal(err)
+			}
 		}
 	}
 	return "", isLinux
