@@ -43,6 +43,7 @@ type bootOptions struct {
 	seconds                                         float64
 	date                                            int64
 	untimed, appended                               bool
+	reads                                           bool // the kernel is read, and nothing is booted
 	gdb                                             string
 	limit                                           *running.Limit
 }
@@ -187,12 +188,12 @@ func (o *bootOptions) onBoard(c *distro.Config) (err error) {
 	switch arm := c.Kernel.Image.Machine == elf.EM_ARM; {
 	case !arm && o.tree != "":
 		return errors.New("boot: --dtb is for kernels of ARM")
-	case !arm:
+	case !arm || o.reads:
 		return nil
 	}
-	tree := cmp.Or(o.tree, planning.DeviceTree(o.kernel, c.Kernel.Version()))
-	if tree == "" {
-		return errors.New("a kernel of ARM needs the device tree of its board, and there is none beside it: name vexpress-v2p-ca15_a7.dtb of its package by --dtb")
+	tree, err := planning.TreeFile(o.tree, o.kernel, c.Kernel.Version())
+	if err != nil {
+		return fmt.Errorf("--dtb: %w", err)
 	}
 	c.Board = vexpress.Board{}
 	c.Tree, err = os.ReadFile(tree)

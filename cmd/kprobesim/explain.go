@@ -119,7 +119,7 @@ func (a *app) explain(o *explainOptions, places []string) error {
 func (a *app) booted(o *explainOptions) (c distro.Config, mach *machines.Machine, k *probing.Kernel, err error) {
 	o.boot.memory, o.boot.seconds = explainMemory, distro.DefaultBudget
 	o.boot.date, o.boot.cpus = bootDate, 1
-	o.boot.untimed = true // the text and the kernel's answers do not depend on what things cost
+	o.boot.reads, o.boot.untimed = o.file, true // the text and the kernel's answers do not depend on what things cost
 	if c, mach, err = a.bootConfig(&o.boot); err != nil {
 		return c, nil, nil, fail(exitUsage, err)
 	}

@@ -28,15 +28,15 @@ func tc2Prior(t *testing.T, experiment string) (cycles int64) {
 // the unoptimized probe asks for.
 func tc2Table(t *testing.T) string {
 	t.Helper()
-	out := "| core | delivery, cycles | k, us | o, us | k / o |\n|---|---|---|---|---|\n"
-	out += fmt.Sprintf("| published, core not named | | %s | %s | %.1f |\n", tc2Published["k"], tc2Published["o"], tc2Value(t, "k")/tc2Value(t, "o"))
+	out := "| core | delivery, cycles | k, us | o, us | k / o | instructions of k and o |\n|---|---|---|---|---|---|\n"
+	out += fmt.Sprintf("| published, core not named | | %s | %s | %.1f | |\n", tc2Published["k"], tc2Published["o"], tc2Value(t, "k")/tc2Value(t, "o"))
 	for _, name := range tc2Experiments {
 		prior := tc2Prior(t, name)
-		k, o, hz := tc2Run(t, name, prior)
-		out += tc2Row(name, "prior", prior, k, o)
-		asked := prior + int64((tc2Value(t, "k")-k)*float64(hz)/1e6+0.5)
-		k, o, _ = tc2Run(t, name, asked)
-		out += tc2Row(name, "asked for by k", asked, k, o)
+		hits, hz := tc2Run(t, name, prior)
+		out += tc2Row(name, "prior", prior, hits)
+		asked := prior + int64((tc2Value(t, "k")-hits["k"].us)*float64(hz)/1e6+0.5)
+		hits, _ = tc2Run(t, name, asked)
+		out += tc2Row(name, "asked for by k", asked, hits)
 	}
 	return out
 }
@@ -50,22 +50,24 @@ func tc2Value(t *testing.T, probe string) float64 {
 	return v.Float()
 }
 
-func tc2Row(name, what string, cycles int64, k, o float64) string {
-	return fmt.Sprintf("| %s, %s | %d | %.2f | %.2f | %.1f |\n", name[len("overhead-"):], what, cycles, k, o, k/o)
+// tc2Hit is a probe's hit.
+type tc2Hit struct{ us, instructions float64 }
+
+func tc2Row(name, what string, cycles int64, hits map[string]tc2Hit) string {
+	k, o := hits["k"], hits["o"]
+	return fmt.Sprintf("| %s, %s | %d | %.2f | %.2f | %.1f | %.0f, %.0f |\n", name[len("overhead-"):], what, cycles, k.us, o.us, k.us/o.us, k.instructions, o.instructions)
 }
 
-// tc2Run returns microseconds of both probes with a delivery of some cycles, and the clock.
-func tc2Run(t *testing.T, name string, cycles int64) (k, o float64, hz int64) {
+// tc2Run returns hits of both probes with a delivery of some cycles, and the clock.
+func tc2Run(t *testing.T, name string, cycles int64) (hits map[string]tc2Hit, hz int64) {
 	t.Helper()
 	s := runSet(t, name, []string{fmt.Sprintf("machine.event.%s.cycles=%d", tc2Exception, cycles)})
+	hits = map[string]tc2Hit{}
 	for _, p := range s.Points() {
 		us, _ := s.Get(p, results.MetricMicros)
-		if p.Probe == "k" {
-			k = us.Value.Float()
-		} else {
-			o = us.Value.Float()
-		}
+		n, _ := s.Get(p, results.MetricInstructions)
+		hits[p.Probe] = tc2Hit{us.Value.Float(), n.Value.Float()}
 	}
 	p := require.Must(planning.NewLoader().Plan(name, nil))(t)
-	return k, o, p.Points[0].Machine.CPU.Hz
+	return hits, p.Points[0].Machine.CPU.Hz
 }

@@ -26,7 +26,7 @@ func (p *pipeline) initBinding(cfg *cpus.Config) {
 	own := slices.DeleteFunc(slices.Clone(cfg.Pipes["branch"]), func(n string) bool { return slices.Contains(alu, n) })
 	for _, n := range append(own, alu...) {
 		pipe := uint16(1) << slices.Index(names, n)
-		p.groups, p.bound = append(p.groups, pipe), p.bound|pipe
+		p.choices, p.bound = append(p.choices, pipe), p.bound|pipe
 	}
 }
 
@@ -59,7 +59,7 @@ func (p *pipeline) choose(op *Op, u *pipePrice) bool {
 			}
 			return false
 		}
-		pipe := p.groups[slices.IndexFunc(p.groups, func(g uint16) bool { return free&g != 0 })]
+		pipe := p.choices[slices.IndexFunc(p.choices, func(g uint16) bool { return free&g != 0 })]
 		p.chosen[i&(cpus.MaxUops-1)], given = pipe, given|pipe
 	}
 	p.given = given

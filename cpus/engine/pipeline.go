@@ -37,7 +37,7 @@ type pipeline struct {
 type pipelineShape struct {
 	width, retire, scheduler       int
 	atStart                        bool
-	groups                         []uint16 // pipes that a group's operations get one each of, the first choice first; nil where they are not bound so
+	choices                        []uint16 // pipes that are bound by groups, the first choice first; nil where none are
 	bound                          uint16   // all of these
 	load, address, data            uint16   // sets of pipes
 	fuses                          [256]uint8
@@ -381,7 +381,7 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 			d = c.stackPipe(op, d)
 		}
 		d = c.supply(op, n, d)
-		if p.groups != nil {
+		if p.choices != nil {
 			p.join(op, u, n, d)
 		}
 		loads := op.Flags&Loads != 0 && c.loads != nil
@@ -410,7 +410,7 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 func (c *Core) stackPipe(op *Op, d ticks) ticks {
 	sp := &c.ready[c.stack&regMask]
 	if op.Flags&namesStack != 0 && c.moved && !c.pipes.foldsStack && (!c.pipes.foldsReads || op.results()>>(c.stack&regMask)&1 != 0) {
-		if c.pipes.groups != nil {
+		if c.pipes.choices != nil {
 			c.pipes.join(op, &noPipes, 1, d)
 		}
 		d = c.rename(d, 1, 1)
@@ -455,7 +455,7 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 	start, last := ready, ready
 	for i := range u.n {
 		set := u.to[i&(cpus.MaxUops-1)]
-		if p.groups != nil {
+		if p.choices != nil {
 			set = p.chosen[i&(cpus.MaxUops-1)]
 		}
 		at := p.take(set, ready, p.atStart)

@@ -21,15 +21,16 @@ type rules interface {
 
 // arch tells the instruction sets apart of kernels that are judged.
 type arch struct {
-	rules    func(k *Kernel, booted bool) rules
-	areas    []place
-	from, to [2]int // versions whose rules are known
-	known    string
-	marks    []string                 // that stand before the call of ftrace
-	byFtrace bool                     // a probe at the call of ftrace rests on it; else there is none
-	torn     kprobes.Errno            // of a place where no instruction starts
-	fill     string                   // what stands between functions
-	site     func(code []byte) uint64 // length of a place that the kernel changes, where code begins
+	rules     func(k *Kernel, booted bool) rules
+	areas     []place
+	from, to  [2]int // versions whose rules are known
+	known     string
+	marks     []string                 // that stand before the call of ftrace
+	addresses bool                     // tables have addresses in place of distances
+	byFtrace  bool                     // a probe at the call of ftrace rests on it; else there is none
+	torn      kprobes.Errno            // of a place where no instruction starts
+	fill      string                   // what stands between functions
+	site      func(code []byte) uint64 // length of a place that the kernel changes, where code begins
 }
 
 // place is an area by the symbols of its ends.
@@ -76,7 +77,7 @@ var arm = arch{
 		place{"__idmap_text_start", "__idmap_text_end", ruleEntry, "it also runs without translation"},
 	),
 	from: [2]int{6, 1}, to: [2]int{6, 1}, known: "of ARM of 6.1",
-	torn: kprobes.EINVAL, fill: "\x00\x00\x00\x00",
+	addresses: true, torn: kprobes.EINVAL, fill: "\x00\x00\x00\x00",
 	site: func([]byte) uint64 { return 4 },
 }
 

@@ -128,7 +128,7 @@ func TestBugPlaces(t *testing.T) {
 			return nil, nil
 		})
 		require.NoError(t, err)
-		k := &Kernel{image: im, bugs: map[uint64]bool{}}
+		k := &Kernel{image: im, arch: archOf(im), bugs: map[uint64]bool{}}
 		from := &linux.Kernel{Image: im, Tables: []linux.Table{{Name: bugPlaces, Addr: base + 0x80, Size: 12, Entry: 12}}}
 		if err := k.readTables(from); err != nil || len(k.bugs) != 1 || !k.bugs[base+6] {
 			t.Errorf("%d bits: %v, %v; want %#x", bits, k.bugs, err, base+6)

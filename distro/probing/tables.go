@@ -117,7 +117,7 @@ func (k *Kernel) readTables(from *linux.Kernel) error {
 		{bugPlaces, func(at uint64) { k.bugs[at] = true }},
 	} {
 		if err := k.entries(from, t.name, func(at uint64, b []byte) {
-			if k.image.Bits == 32 && (t.name == bugPlaces || k.arch == &arm) {
+			if k.arch.addresses || k.image.Bits == 32 && t.name == bugPlaces {
 				t.add(uint64(binary.LittleEndian.Uint32(b)))
 				return
 			}

@@ -30,7 +30,11 @@ var linuxLoader = planning.NewLoader()
 // linuxPlan is a short run of an experiment with the kernel of a distribution, or skips the test.
 func linuxPlan(t *testing.T, name string, sets ...string) *schema.Plan {
 	t.Helper()
-	hosttools.Kernels(t, "vmlinuz*", "measuring the probes of a packaged kernel")
+	folder := ""
+	if strings.HasSuffix(name, "-arm") {
+		folder = "arm/"
+	}
+	hosttools.Kernels(t, folder+"vmlinuz*", "measuring the probes of a packaged kernel")
 	hosttools.Packaged("usr/src") // headers, which a module needs beside these tools
 	for _, tool := range []string{"sh", "make", "gcc-12", "objcopy", "arm-linux-gnueabi-gcc-12", "arm-linux-gnueabi-objcopy"} {
 		hosttools.Look(tool)

@@ -155,11 +155,9 @@ func (l *Loader) deviceTree(root *doc.Node, x *schema.Linux, k *packaged) error 
 	if file != "" && !filepath.IsAbs(file) {
 		file = filepath.Join(folder(root, "linux", "dtb"), file)
 	}
-	if file == "" {
-		file = DeviceTree(k.Name, k.read.Version())
-	}
-	if file == "" {
-		return errNoTree
+	file, err := TreeFile(file, k.Name, k.read.Version())
+	if err != nil {
+		return err
 	}
 	b, err := experiments.ReadLimited(file)
 	if err != nil {
@@ -170,22 +168,23 @@ func (l *Loader) deviceTree(root *doc.Node, x *schema.Linux, k *packaged) error 
 	return nil
 }
 
-var errNoTree = fmt.Errorf("a kernel of ARM needs the device tree of its board, and there is none beside the kernel: name %s of the kernel's package", treeName)
+// treeFile is the file in packages of kernels that describes the board.
+const treeFile = "vexpress-v2p-ca15_a7.dtb"
 
-// treeName is the file in packages of kernels that describes the board.
-const treeName = "vexpress-v2p-ca15_a7.dtb"
-
-// DeviceTree finds the file that describes the board for a kernel of ARM, beside the kernel or where its package has it; "" for
-// none.
-func DeviceTree(kernel, release string) string {
+// TreeFile finds the file with the device tree of the board for a kernel of ARM: the one that is named, or else one beside the
+// kernel or where its package has it.
+func TreeFile(named, kernel, release string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
 	dir := filepath.Dir(kernel)
 	for _, at := range []string{dir, filepath.Join(dir, "..", "usr", "lib", "linux-image-"+release)} {
-		file := filepath.Join(at, treeName)
+		file := filepath.Join(at, treeFile)
 		if _, err := os.Stat(file); err == nil {
-			return file
+			return file, nil
 		}
 	}
-	return ""
+	return "", fmt.Errorf("a kernel of ARM needs the device tree of its board, and there is none beside it: name %s of its package", treeFile)
 }
 
 // kernelFile is the path of the kernel: that of the experiment, or the newest one of the machine's instruction set.

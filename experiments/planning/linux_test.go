@@ -61,19 +61,23 @@ func TestLinuxKernel(t *testing.T) {
 	}
 }
 
-// TestDeviceTree finds what describes the board where a package has it, and says what is missing.
+// TestDeviceTree wants no tree of a board for a kernel of x86.
 func TestDeviceTree(t *testing.T) {
+	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64}))
+	require.Error(t, require.Err(planning.NewLoader().Plan("linux-probes", []string{"linux.dtb=x.dtb"})), "it is for kernels of ARM", "a tree for x86")
+}
+
+// TestTreeFile finds the tree of a board where a package has it, and says what is missing.
+func TestTreeFile(t *testing.T) {
 	root := t.TempDir()
 	kernel, lib := filepath.Join(root, "boot", "vmlinuz-1-armmp"), filepath.Join(root, "usr", "lib", "linux-image-1-armmp")
 	require.NoError(t, os.MkdirAll(lib, 0o755))
-	require.Equal(t, planning.DeviceTree(kernel, "1-armmp"), "", "no tree")
+	require.Error(t, require.Err(planning.TreeFile("", kernel, "1-armmp")), "name vexpress-v2p-ca15_a7.dtb of its package", "no tree")
 	at := filepath.Join(lib, "vexpress-v2p-ca15_a7.dtb")
 	require.NoError(t, os.WriteFile(at, nil, 0o644))
-	require.Equal(t, planning.DeviceTree(kernel, "1-armmp"), at, "where the package has it")
-	beside := filepath.Join(lib, "vmlinuz-1-armmp")
-	require.Equal(t, planning.DeviceTree(beside, "2"), at, "beside the kernel")
-	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64}))
-	require.Error(t, require.Err(planning.NewLoader().Plan("linux-probes", []string{"linux.dtb=" + at})), "it is for kernels of ARM", "a tree for x86")
+	require.Equal(t, require.Must(planning.TreeFile("", kernel, "1-armmp"))(t), at, "where the package has it")
+	require.Equal(t, require.Must(planning.TreeFile("", filepath.Join(lib, "vmlinuz"), "2"))(t), at, "beside the kernel")
+	require.Equal(t, require.Must(planning.TreeFile("own", kernel, "1-armmp"))(t), "own", "a named one")
 }
 
 // TestLinuxModule takes the module beside the kernel, and the one that is named; either makes another measurement.

@@ -30,6 +30,9 @@ func (Packaged) Run(code []byte, addr uint64) (kprobes.Mode, error) {
 		return 0, kprobes.EINVAL
 	}
 	w := wordOf(code)
+	if w.field(25, 3) == 0 && w.bit(7) && w.bit(4) && w.field(5, 2) != 0 && !w.before() && w.write() {
+		return kprobes.Emulated, kprobes.EINVAL // halfwords, signed bytes and pairs as in user mode (ARM ARM, A5.2.9)
+	}
 	_, err := prepare(kprobes.Insn{Code: bytesOf(w &^ w.ignored()), Addr: addr, Year: conditionsFrom})
 	return kprobes.Emulated, err
 }
