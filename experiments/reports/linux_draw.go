@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kprobesim/distro/attaching"
@@ -12,9 +13,13 @@ import (
 
 // drawLinux stacks the phases of each point.
 func drawLinux(s *results.Set) (figures.Figure, error) {
-	return stackLinux(s, "Cycles of a hit in a packaged kernel: ",
-		"a single step is the copied instruction and a second breakpoint behind it; "+
-			"-event: writes the record of a trace event; -count: is counted by the kernel")
+	caption := "a single step is the copied instruction and a second breakpoint behind it"
+	for _, x := range [][2]string{{"-event", "writes the record of a trace event"}, {"-count", "is counted by the kernel"}} {
+		if slices.ContainsFunc(s.Points(), func(p results.Point) bool { return strings.HasSuffix(p.Probe, x[0]) }) {
+			caption += "; " + x[0] + ": " + x[1]
+		}
+	}
+	return stackLinux(s, "Cycles of a hit in a packaged kernel: ", caption)
 }
 
 // stackLinux stacks the phases of each point, and says which of them are below zero.
