@@ -72,7 +72,10 @@ func Read(folder, what, name, base string) (file string, b []byte, err error) {
 const maxFile = 64 << 20
 
 // ReadLimited reads a file that is not absurdly large.
-func ReadLimited(file string) ([]byte, error) {
+func ReadLimited(file string) ([]byte, error) { return ReadUpTo(file, maxFile) }
+
+// ReadUpTo is ReadLimited with a bound of its own, in bytes.
+func ReadUpTo(file string, limit int64) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -83,8 +86,8 @@ func ReadLimited(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is a directory: name a file in it", file)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is no regular file", file)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s has %d bytes, more than %d", file, info.Size(), maxFile)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", file, info.Size(), limit)
 	}
 	return os.ReadFile(file)
 }

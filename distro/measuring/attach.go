@@ -74,7 +74,7 @@ func (g guest) measured(attaches bool, c command) ([][]byte, error) {
 func (g guest) File(name string) (string, []byte, error) {
 	root := rootfs.Tree{}
 	if len(g.root) > 0 {
-		if err := root.Archive(g.root); err != nil {
+		if _, err := root.Archive(g.root); err != nil {
 			return "", nil, err
 		}
 	}

@@ -8,55 +8,100 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
 
 	"kprobesim/distro"
 )
 
-// most bounds the bytes of an archive that is unpacked.
-const most = 1 << 30
+// Most bounds the bytes of a folder or an archive, packed or not.
+const Most = 1 << 30
 
 // Heads by which archives are known.
 const (
 	gzipHead = "\x1f\x8b"
+	zstdHead = "\x28\xb5\x2f\xfd"
 	cpioHead = "070701"
 	cpioSum  = "070702" // the same with checksums, which nobody looks at
 )
 
-// Archive adds the files of an archive.
-func (t Tree) Archive(b []byte) error {
-	if bytes.HasPrefix(b, []byte(gzipHead)) {
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			return err
-		}
-		if b, err = io.ReadAll(io.LimitReader(z, most+1)); err != nil {
-			return fmt.Errorf("damaged: %w", err)
-		}
-		if len(b) > most {
-			return fmt.Errorf("has more than %d bytes", most)
-		}
+// Archive adds the files of an archive. Of an image it also tells how its program runs; nil for other archives.
+func (t Tree) Archive(b []byte) (*Image, error) {
+	b, err := unpacked(b, Most)
+	switch {
+	case err != nil:
+		return nil, err
+	case bytes.HasPrefix(b, []byte(cpioHead)) || bytes.HasPrefix(b, []byte(cpioSum)):
+		return nil, t.cpio(b)
+	case isImage(b):
+		return t.image(b)
 	}
-	if bytes.HasPrefix(b, []byte(cpioHead)) || bytes.HasPrefix(b, []byte(cpioSum)) {
-		return t.cpio(b)
-	}
-	return t.tar(b)
+	return nil, t.tar(b, false)
 }
 
-// tar adds the files of a tar archive. A hard link becomes another file with the same content.
-func (t Tree) tar(b []byte) error {
-	r := tar.NewReader(bytes.NewReader(b))
+// unpacked unpacks bytes that gzip or zstd has packed, up to some bytes. Others stay as they are.
+func unpacked(b []byte, limit int) ([]byte, error) {
+	var r io.Reader
+	switch {
+	case bytes.HasPrefix(b, []byte(gzipHead)):
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, fmt.Errorf("damaged: %w", err)
+		}
+		r = z
+	case bytes.HasPrefix(b, []byte(zstdHead)):
+		z, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(Most))
+		if err != nil {
+			return nil, fmt.Errorf("damaged: %w", err)
+		}
+		defer z.Close()
+		r = z
+	case len(b) > limit:
+		return nil, tooLarge()
+	default:
+		return b, nil
+	}
+	out, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return nil, fmt.Errorf("damaged: %w", err)
+	}
+	if len(out) > limit {
+		return nil, tooLarge()
+	}
+	return out, nil
+}
+
+func tooLarge() error {
+	return fmt.Errorf("has more than %d bytes: make an archive or a folder of what the program needs", Most)
+}
+
+// tar adds the files of a tar archive. A hard link becomes another file with the same content. A layer has files that take
+// others away, which are passed by, and its files go in place of folders too.
+func (t Tree) tar(b []byte, layer bool) error {
+	r, left := tar.NewReader(bytes.NewReader(b)), int64(Most)
 	for n := 0; ; n++ {
 		h, err := r.Next()
 		switch {
-		case err == io.EOF && n > 0:
+		case err == io.EOF && (n > 0 || layer):
 			return nil
+		case err != nil && n > 0:
+			return fmt.Errorf("damaged behind its first %d files: %w", n, err)
 		case err != nil:
-			return errors.New("is neither a folder nor an archive of the kinds tar and cpio, packed by gzip or not")
+			return errors.New("is neither a folder nor an archive of the kinds tar and cpio, packed by gzip or zstd or not")
+		case outside(h.Name), h.Typeflag == tar.TypeLink && outside(h.Linkname):
+			return fmt.Errorf("%s: leads out of the root: make the archive again, with paths inside of it", h.Name)
+		case layer && strings.HasPrefix(path.Base(h.Name), whiteout):
+			continue
+		}
+		if left -= h.Size; left < 0 { // the size that it has when it is unpacked, however little of it is there
+			return fmt.Errorf("%s: %w", h.Name, tooLarge())
 		}
 		f := distro.File{Name: h.Name, Mode: uint32(h.FileInfo().Mode() & fs.ModePerm)}
 		switch h.Typeflag {
-		case tar.TypeReg:
+		case tar.TypeReg, tar.TypeGNUSparse:
 			f.Mode |= Regular
 			if f.Data, err = io.ReadAll(r); err != nil {
 				return fmt.Errorf("%s: damaged: %w", h.Name, err)
@@ -66,7 +111,7 @@ func (t Tree) tar(b []byte) error {
 		case tar.TypeSymlink:
 			f.Mode, f.Data = Link|0o777, []byte(h.Linkname)
 		case tar.TypeLink:
-			to, ok := t.Find(h.Linkname)
+			to, ok := t[t.place(h.Linkname)]
 			if !ok {
 				return fmt.Errorf("%s: the other name %s of this file comes not before it", h.Name, h.Linkname)
 			}
@@ -74,8 +119,17 @@ func (t Tree) tar(b []byte) error {
 		default:
 			continue // devices
 		}
+		if at := t.place(h.Name); layer && at != "" && (f.Mode&typeMask != Folder || t[at].Mode&typeMask != Folder) {
+			t.remove(at)
+		}
 		t.Put(f)
 	}
+}
+
+// outside reports a path that leads out of the root.
+func outside(name string) bool {
+	name = path.Clean(strings.TrimLeft(name, "/"))
+	return name == ".." || strings.HasPrefix(name, "../")
 }
 
 // cpio adds the files of an archive as kernels unpack it: heads of a magic and 13 numbers of eight hexadecimal digits. Of a file

@@ -40,6 +40,19 @@ func (t Tree) Put(f distro.File) {
 	t[f.Name] = f
 }
 
+// place is where a file lies or would lie, behind the links on the way to its folder; "" where that is not there.
+func (t Tree) place(name string) string {
+	dir, base := path.Split(strings.TrimPrefix(path.Clean("/"+name), "/"))
+	if dir == "" {
+		return base
+	}
+	var way []string
+	if _, at, ok := t.find(dir, &way); ok {
+		return path.Join(at, base)
+	}
+	return ""
+}
+
 // folder is the name of a folder behind all links, which is made where it is not there.
 func (t Tree) folder(name string) (at string) {
 	for _, part := range strings.Split(name, "/") {

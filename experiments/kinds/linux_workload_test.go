@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kprobesim/distro"
+	"kprobesim/distro/rootfs/imagetest"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
@@ -21,12 +22,19 @@ import (
 
 // TestLinuxWorkload runs a program of busybox under each probe. Hits are exact: 20 blocks and
 // the line that dd prints. A probe costs time, its phases add up to it, and a
-// second measurement is the same.
+// second measurement is the same, with an image in place of the folder.
 func TestLinuxWorkload(t *testing.T) {
 	p := workload(t, "linux-workload", nil)
 	pt := require.Must(p.Point("kprobe"))(t)
 	one := require.Must(kinds.Measure(pt))(t)
-	if two, err := kinds.Measure(pt); err != nil || !reflect.DeepEqual(one, two) {
+	busybox := require.Must(os.ReadFile(filepath.Join(os.Getenv(planning.KernelFolder), "busybox/bin/busybox")))(t)
+	var l imagetest.Layout
+	root := filepath.Join(t.TempDir(), "image.tar")
+	require.NoError(t, os.WriteFile(root, l.Tar(t, func(*imagetest.File) {}, l.Image(t, imagetest.Image{Platform: "linux/amd64"}, imagetest.Gzip,
+		imagetest.Tar(t, imagetest.File{Name: "bin/"}, imagetest.File{Name: "bin/busybox", Data: "old"}, imagetest.File{Name: "old", Data: "old"}),
+		imagetest.Tar(t, imagetest.File{Name: "bin/busybox", Data: string(busybox)}, imagetest.File{Name: ".wh.old"}))), 0o600))
+	q := require.Must(linuxLoader.Plan("linux-workload", []string{writes, "workload.root=[\"" + root + "\"]"}))(t)
+	if two, err := kinds.Measure(require.Must(q.Point("kprobe"))(t)); err != nil || !reflect.DeepEqual(one, two) {
 		t.Errorf("a second measurement is another one: %v", err)
 	}
 	moved := *pt

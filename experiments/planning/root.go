@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"kprobesim/distro"
@@ -20,10 +22,18 @@ import (
 // the input and the program that sets marks.
 func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserTool) error {
 	tree := rootfs.Tree{}
+	var image rootfs.Image
 	for _, name := range w.Root {
-		if err := l.addRoot(tree, folder(file, "workload", "root"), name); err != nil {
+		last, err := l.addRoot(tree, folder(file, "workload", "root"), name)
+		if err != nil {
 			return fmt.Errorf("root: %s: %w", name, err)
 		}
+		if last != nil {
+			image = *last
+		}
+	}
+	if err := byImage(w, tree, image); err != nil {
+		return fmt.Errorf("command: %w", err)
 	}
 	if w.Only != nil {
 		var err error
@@ -59,6 +69,36 @@ func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserToo
 	return nil
 }
 
+// byImage has the program run as an image says, where the experiment says nothing.
+func byImage(w *schema.Working, tree rootfs.Tree, image rootfs.Image) error {
+	if w.Env == nil {
+		w.Env = schema.EnvOver(image.Env)
+	}
+	if w.Command != nil {
+		return nil
+	}
+	if len(image.Command) == 0 {
+		return errors.New("is missing, and no image of the root names one")
+	}
+	w.Command = slices.Clone(image.Command)
+	if strings.Contains(w.Command[0], "/") {
+		if !path.IsAbs(w.Command[0]) {
+			w.Command[0] = path.Join("/", image.Folder, w.Command[0])
+		}
+		return nil
+	}
+	for _, v := range w.Env {
+		dirs, ok := strings.CutPrefix(v, "PATH=")
+		for _, dir := range strings.Split(dirs, ":") {
+			if file := path.Join("/", dir, w.Command[0]); ok && tree.Executable(file) == nil {
+				w.Command[0] = file
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s of the image is in no folder of its PATH: name the program", w.Command[0])
+}
+
 // putTools adds the program that starts tools, if there are any, and wants each to be in the root.
 func putTools(tree rootfs.Tree, tools []*schema.UserTool) error {
 	for _, t := range tools {
@@ -83,36 +123,33 @@ func (l *lackingRoot) Error() string {
 }
 
 // addRoot adds a folder or an archive. A name without a slash is one in the folder of packaged kernels.
-func (l *Loader) addRoot(tree rootfs.Tree, base, name string) error {
+func (l *Loader) addRoot(tree rootfs.Tree, base, name string) (*rootfs.Image, error) {
 	file := name
 	switch {
 	case filepath.IsAbs(name):
 	case doc.IsPath(name):
 		file = filepath.Join(base, name)
 	case os.Getenv(KernelFolder) == "":
-		return fmt.Errorf("a name without a slash is looked for in the directory that the environment names as %s", KernelFolder)
+		return nil, fmt.Errorf("a name without a slash is looked for in the directory that the environment names as %s", KernelFolder)
 	default:
 		file = filepath.Join(os.Getenv(KernelFolder), name)
 	}
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) && !doc.IsPath(name) {
-		return &lackingRoot{file}
+		return nil, &lackingRoot{file}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if info.IsDir() {
-		return addFolder(tree, file)
+		return nil, addFolder(tree, file)
 	}
-	b, err := experiments.ReadLimited(file)
+	b, err := experiments.ReadUpTo(file, rootfs.Most)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return tree.Archive(b)
 }
-
-// mostFolder bounds the bytes of a folder's files.
-const mostFolder = 1 << 30
 
 // addFolder adds the files of a folder, in the order of their names. It reads all of them, so the root of a running system is none.
 func addFolder(tree rootfs.Tree, dir string) error {
@@ -129,8 +166,8 @@ func addFolder(tree rootfs.Tree, dir string) error {
 		if err != nil {
 			return err
 		}
-		if size += info.Size(); size > mostFolder {
-			return fmt.Errorf("has more than %d bytes: make a folder or an archive of what the program needs", mostFolder)
+		if size += info.Size(); size > rootfs.Most {
+			return fmt.Errorf("has more than %d bytes: make a folder or an archive of what the program needs", rootfs.Most)
 		}
 		f := distro.File{Name: filepath.ToSlash(name), Mode: uint32(info.Mode().Perm())}
 		switch kind := info.Mode() & fs.ModeType; kind {

@@ -3,9 +3,11 @@ package planning_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"kprobesim/distro"
+	"kprobesim/distro/rootfs/imagetest"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
@@ -54,6 +56,68 @@ func TestRoot(t *testing.T) {
 	} {
 		require.Error(t, require.Err(planning.NewLoader().Plan("linux-workload", []string{set})), want, "%s", set)
 	}
+}
+
+// TestRootOfImage makes the same measurement of an image as of a folder with its files, and has its program run as the image says
+// where the experiment does not.
+func TestRootOfImage(t *testing.T) {
+	dir := kernels(t, map[string]int{"vmlinuz-6.1.0-9": 64})
+	t.Setenv(planning.KernelFolder, dir)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "busybox", "bin"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "busybox", "bin", "busybox"), []byte("busybox"), 0o755))
+	layer := imagetest.Tar(t, imagetest.File{Name: "bin/"}, imagetest.File{Name: "bin/busybox", Data: "busybox"})
+	plan := func(experiment string, sets ...string) (*schema.Point, error) {
+		t.Helper()
+		p, err := planning.NewLoader().Plan(experiment, sets)
+		if err != nil {
+			return nil, err
+		}
+		return &p.Points[0], nil
+	}
+	folder := require.Must(plan("linux-workload"))(t)
+	image := imagetest.Image{Platform: "linux/amd64", Entrypoint: []string{"busybox", "sh"}, Cmd: []string{"-c", "exit"}, Env: []string{"A=b", "PATH=/sbin:/bin"}, Folder: "/bin"}
+	exptest.Write(t, dir, "image.tar", string(imagetest.Docker(t, image, layer)))
+	same := require.Must(plan("linux-workload", "workload.root=[\"image.tar\"]", "workload.env=[\"PATH=/usr/sbin:/usr/bin:/sbin:/bin\", \"HOME=/\"]"))(t)
+	require.Equal(t, same.Key(""), folder.Key(""), "the key with an image in place of a folder")
+	file := exptest.Write(t, dir, "mine.toml", `name = "mine"
+title = "mine"
+kind = "linux-workload"
+machine = "xeon-e5410"
+
+[workload]
+root = ["image.tar"]
+
+[[points]]
+name = "none"
+kind = "none"
+`)
+	for _, x := range []struct {
+		entry, command, env string
+		sets                []string
+	}{
+		{"busybox", "/bin/busybox sh -c exit", "HOME=/ A=b PATH=/sbin:/bin", nil},
+		{"./busybox", "/bin/busybox sh -c exit", "A=c", []string{"workload.env=[\"A=c\"]"}},
+		{"/bin/busybox", "/bin/busybox", "", []string{"workload.env=[]", "workload.command=[\"/bin/busybox\"]"}},
+	} {
+		image.Entrypoint[0] = x.entry
+		exptest.Write(t, dir, "image.tar", string(imagetest.Docker(t, image, layer)))
+		w := require.Must(plan(file, x.sets...))(t).Linux.Working
+		require.That(t, strings.Join(w.Command, " ") == x.command && strings.Join(w.Env, " ") == x.env, "%s: %q, %q", x.entry, w.Command, w.Env)
+	}
+	for entry, want := range map[string]string{
+		"none": "workload.command: none of the image is in no folder of its PATH", "/none": "workload.command: the root has no file /none",
+		"": "workload.command: is missing, and no image of the root names one",
+	} {
+		image.Entrypoint, image.Cmd = []string{entry}, nil
+		if entry == "" {
+			image.Entrypoint = nil
+		}
+		exptest.Write(t, dir, "image.tar", string(imagetest.Docker(t, image, layer)))
+		require.Error(t, require.Err(plan(file)), want, "%s", entry)
+	}
+	image.Platform = "linux/arm64"
+	exptest.Write(t, dir, "image.tar", string(imagetest.Docker(t, image, layer)))
+	require.Error(t, require.Err(plan(file)), "workload.root: image.tar: has no image for linux/amd64", "another platform")
 }
 
 // TestUserObject reads an object file beside the experiment that names it, or one of this program. Another one makes another

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"kprobesim/distro/attaching"
@@ -13,8 +14,8 @@ import (
 type Working struct {
 	Root    []string // folders and archives, as the experiment names them
 	Only    []string // the files of them that are taken, with the libraries that they need; nil for all
-	Command []string // path of the program, and arguments
-	Env     []string // NAME=VALUE
+	Command []string // path of the program, and arguments; nil for what an image of the root says
+	Env     []string // NAME=VALUE; nil for the same
 	Input   string   // path of what the program reads; "" for nothing
 	Marks   bool     // the region of interest is between marks
 	Warm    int64    // runs before it
@@ -44,8 +45,17 @@ const (
 	regionMarks   = "marks"   // what is between marks
 )
 
-// defaultEnv is the environment of a program that is given none.
-func defaultEnv() []string { return []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"} }
+// EnvOver is the environment of a program that the experiment gives none: what an image says, and PATH and HOME if it does not.
+func EnvOver(image []string) []string {
+	var env []string
+	for _, v := range []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"} {
+		name, _, _ := strings.Cut(v, "=")
+		if !slices.ContainsFunc(image, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+			env = append(env, v)
+		}
+	}
+	return append(env, image...)
+}
 
 // ReadWorking reads the table [workload] of the kind linux-workload.
 func ReadWorking(r *doc.Reader) *Working {
@@ -53,11 +63,14 @@ func ReadWorking(r *doc.Reader) *Working {
 	w := &Working{
 		Root:    doc.Need(r, "root", doc.ListOf(doc.Text)),
 		Only:    doc.Opt(r, "only", nil, doc.ListOf(doc.Text)),
-		Command: readCommand(r),
-		Env:     doc.Opt(r, "env", defaultEnv(), doc.ListOf(doc.Text)),
+		Command: pathFirst(r, doc.Opt(r, "command", nil, doc.ListOf(doc.Text))),
+		Env:     doc.Opt(r, "env", nil, doc.ListOf(doc.Text)),
 		Input:   doc.Opt(r, "input", "", besideFile),
 		Marks:   doc.Opt(r, "region", regionCommand, doc.OneOf(regionCommand, regionMarks)) == regionMarks,
 		Warm:    doc.Opt(r, "warmup", 0, doc.Int(0, maxWarm)),
+	}
+	if r.Has("env") && w.Env == nil {
+		w.Env = []string{} // an empty one
 	}
 	if r.Has("root") && len(w.Root) == 0 {
 		r.Errorf("root", "a program needs files: name a folder or an archive")
@@ -65,9 +78,8 @@ func ReadWorking(r *doc.Reader) *Working {
 	return w
 }
 
-// readCommand reads the path of a program in the root, and its arguments.
-func readCommand(r *doc.Reader) []string {
-	c := doc.Need(r, "command", doc.ListOf(doc.Text))
+// pathFirst wants a command to begin with the path of a program in the root.
+func pathFirst(r *doc.Reader, c []string) []string {
 	if r.Has("command") && len(c) == 0 || len(c) > 0 && !path.IsAbs(c[0]) {
 		r.Errorf("command", "write the path of the program in the root first, from / on, and an argument each behind it")
 	}
@@ -106,7 +118,7 @@ func readWorkingPoint(r *doc.Reader) Probe {
 		l.Object = readUserObject(r)
 		return p
 	case linuxTool:
-		l.Tool = &UserTool{Command: readCommand(r), Settle: doc.Opt(r, "settle", defaultSettle, doc.Int(1, 60_000))}
+		l.Tool = &UserTool{Command: pathFirst(r, doc.Need(r, "command", doc.ListOf(doc.Text))), Settle: doc.Opt(r, "settle", defaultSettle, doc.Int(1, 60_000))}
 		return p
 	}
 	l.Program = doc.Opt(r, "program", attaching.Count, doc.OneOf(attaching.Empty, attaching.Count, attaching.Ringbuf))
