@@ -284,6 +284,10 @@ func (c *Config) checkL3() error {
 	switch {
 	case c.L3 == mmu.CacheConfig{}:
 		return nil
+	case c.L3.Inclusive && c.L3.Exclusive:
+		return errors.New("inclusive and exclusive: use one of them")
+	case c.L3.Exclusive && (c.L1D.Line != c.L3.Line || c.L1I.Line != c.L3.Line):
+		return errors.New("exclusive: it is modelled with caches whose lines have one size")
 	case c.L3.Inclusive && (c.L1I.Incoherent || c.L1D.Line != c.L3.Line || c.L1I.Line != c.L3.Line):
 		return errors.New("inclusive: it is modelled with coherent caches whose lines have one size")
 	case c.L3.Line != c.L2.Line:

@@ -140,6 +140,7 @@ func (mr *machineReader) memory(r *doc.Reader) {
 	if caches.Has("l3") {
 		third := caches.Sub("l3", true)
 		c.L3.Inclusive = doc.Opt(third, "inclusive", false, doc.Flag)
+		c.L3.Exclusive = doc.Opt(third, "exclusive", false, doc.Flag)
 		mr.cache(third, &c.L3)
 	}
 	caches.Done()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"kprobesim/internal/clock"
@@ -24,6 +25,8 @@ type CacheConfig struct {
 	WriteAround bool
 	// Inclusive says of a third level that the others lose what it loses.
 	Inclusive bool
+	// Exclusive says of a third level that it has what the second has lost, and gives back what the second brings in again.
+	Exclusive bool
 }
 
 // Check reports what is wrong with a description, or nil.
@@ -139,6 +142,25 @@ func (c *Cache) Bring(line uint32) (hit bool, gone uint32) {
 	gone = c.fill(set, way, tag)
 	*c.places.at(gone) &^= column << (c.column & 31)
 	return false, gone
+}
+
+// take brings a line (plus one) in, which is not there and has a place; zero is none. An empty way goes before those with lines. It returns
+// the line plus one that went to make room, or zero.
+func (c *Cache) take(tag uint32) (gone uint32) {
+	if tag == 0 {
+		return 0
+	}
+	set := c.set(tag - 1)
+	way := uint(slices.Index(c.tags[set*uint(c.ways):(set+1)*uint(c.ways)], 0))
+	if way < uint(c.ways) {
+		c.use(set, place(way+1))
+	} else {
+		way = c.victim(set)
+	}
+	*c.places.at(tag) |= place(way+1) << (c.column & 31)
+	gone = c.fill(set, way, tag)
+	*c.places.at(gone) &^= column << (c.column & 31)
+	return gone
 }
 
 // Use looks a line up as Touch does, and changes nothing when it is not there.

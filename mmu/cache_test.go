@@ -45,6 +45,21 @@ func (r *referenceCache) touch(line uint32) (hit bool, gone uint32) {
 	return hit, gone
 }
 
+// take brings in a line (plus one) that another cache has lost; an empty way goes first.
+func (r *referenceCache) take(tag uint32) (gone uint32) {
+	if tag == 0 {
+		return 0
+	}
+	s, _ := r.find(tag - 1)
+	if at := slices.Index(r.sets[s], 0); at >= 0 {
+		r.sets[s][at] = tag
+		r.touch(tag - 1)
+		return 0
+	}
+	_, gone = r.touch(tag - 1)
+	return gone
+}
+
 func (r *referenceCache) drop(line uint32) {
 	if s, at := r.find(line); at >= 0 {
 		r.sets[s][at], r.used[s][at] = 0, false
@@ -99,6 +114,7 @@ func TestLevelsFollowTheirDescription(t *testing.T) {
 		name        string
 		l1d, l2, l3 CacheConfig
 	}{
+		{"exclusive", first, CacheConfig{Size: 30 << 10, Ways: 10, Line: 64}, CacheConfig{Size: 144 << 10, Ways: 12, Line: 64, Exclusive: true}},
 		{"three levels", first, CacheConfig{Size: 30 << 10, Ways: 10, Line: 64}, CacheConfig{Size: 144 << 10, Ways: 12, Line: 64}},
 		{"two levels", first, CacheConfig{Size: 32 << 10, Ways: 8, Line: 64}, CacheConfig{}},
 		{"one way", CacheConfig{Size: 4 << 10, Ways: 1, Line: 64}, CacheConfig{Size: 16 << 10, Ways: 1, Line: 64}, CacheConfig{}},
@@ -144,6 +160,7 @@ func newPair(t *testing.T, l1i, l1d, l2, l3 CacheConfig) *pair {
 		p.data, p.caches = append(p.data, newReference(l3)), append(p.caches, third)
 	}
 	p.levels = NewLevels(p.l1i, p.caches[0], p.caches[1], third)
+	p.levels.Exclusive = l3.Exclusive
 	return p
 }
 
@@ -178,9 +195,19 @@ func (p *pair) load(pa uint64) {
 		p.t.Fatalf("at %#x: has the line %v, want %v", pa, !has, has)
 	}
 	misses := p.levels.Load(pa)
-	want := uint(0)
+	want, lost := uint(0), uint32(0)
 	for i, r := range p.data {
-		hit, gone := r.touch(uint32(pa) / uint32(r.line))
+		at := uint32(pa) / uint32(r.line)
+		hit, gone := false, uint32(0)
+		if i == 2 && p.levels.Exclusive {
+			_, way := r.find(at)
+			hit = way >= 0
+			r.drop(at)
+			gone = r.take(lost)
+		} else {
+			hit, gone = r.touch(at)
+		}
+		lost = gone
 		if hit {
 			break
 		}

@@ -41,6 +41,8 @@ type Levels struct {
 	even   bool // lines have one size
 	// Inclusive has the other levels lose what the third loses.
 	Inclusive bool
+	// Exclusive has the third level take the lines that the second loses, and no others.
+	Exclusive bool
 	all       []*Cache
 }
 
@@ -86,27 +88,51 @@ func (l *Levels) Renew(ram int) {
 // Load brings the line of a load into each data cache, from the first on, until one has it. It returns the number of
 // those that had it not; 3 if none had it, even if there is no third level.
 func (l *Levels) Load(pa uint64) (misses uint) {
-	switch misses = l.LoadKnown(pa); {
-	case misses != Unknown:
-		return misses
-	case l.even:
+	if l.even && !l.Exclusive {
+		if misses = l.LoadKnown(pa); misses != Unknown {
+			return misses
+		}
 		l.places.grow(uint32(pa>>(l.shift&63)) + 1)
 		return l.LoadKnown(pa)
 	}
-	misses = 0
-	for _, c := range [...]*Cache{l.l1d, l.l2, l.l3} {
-		if c != nil && c.Touch(uint32(pa>>(c.shift&63))) {
-			return misses
-		}
-		misses++
+	hit, gone := l.l1d.Bring(uint32(pa >> (l.l1d.shift & 63)))
+	if l.Gone[0] = gone; hit {
+		return 0
+	}
+	if misses = l.Behind(pa); !l.even {
+		l.Gone = [3]uint32{}
 	}
 	return misses
+}
+
+// Behind is Load behind the first level.
+func (l *Levels) Behind(pa uint64) (misses uint) {
+	hit, gone := l.l2.Bring(uint32(pa >> (l.l2.shift & 63)))
+	if l.Gone[1] = gone; hit {
+		return 1
+	}
+	if l.l3 == nil {
+		return 3
+	}
+	line := uint32(pa >> (l.l3.shift & 63))
+	if l.Exclusive {
+		if hit = l.l3.Has(line); hit {
+			l.l3.Drop(line)
+		}
+		l.Gone[2] = l.l3.take(gone)
+	} else if hit, l.Gone[2] = l.l3.Bring(line); l.Inclusive {
+		l.DropInner(l.Gone[2])
+	}
+	if hit {
+		return 2
+	}
+	return 3
 }
 
 // Unknown is the answer of LoadKnown for a line that has no place, which is new or where lines differ in size.
 const Unknown = 4
 
-// LoadKnown is Load of a line that has a place. For others it does nothing and returns Unknown: it calls nothing, and so
+// LoadKnown is Load of a line that has a place, where the third level is not exclusive. For others it does nothing and returns Unknown: it calls nothing, and so
 // the host needs no stack for it.
 func (l *Levels) LoadKnown(pa uint64) (misses uint) {
 	line := uint32(pa >> (l.shift & 63))

@@ -47,7 +47,9 @@ func Ahead(cfg *cpus.Config, seed uint64) {
 		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 4, Bits: 6, TagBits: 7, Shortest: 3, Longest: 60}
 		cfg.L3 = cfg.L2
 		cfg.L3.Latency = 12 * clock.PerCycle
-		cfg.L3.Inclusive = seed%2 == 1 && !cfg.L1I.Incoherent && cfg.L1I.Line == cfg.L3.Line && cfg.L1D.Line == cfg.L3.Line
+		one := cfg.L1I.Line == cfg.L3.Line && cfg.L1D.Line == cfg.L3.Line
+		cfg.L3.Exclusive = seed%2 == 0 && one
+		cfg.L3.Inclusive = seed%2 == 1 && !cfg.L1I.Incoherent && one
 		cfg.Prefetch.Pair.Bytes = 2 * cfg.L1D.Line
 	}
 }

@@ -63,7 +63,7 @@ func (c *Core) loadOther(pa, n, v uint64) {
 
 // setDirect sets direct, when what decides about it has changed.
 func (c *Core) setDirect() {
-	if c.direct = c.levels; c.dir != nil || c.prefetcher != nil || c.untimed.on {
+	if c.direct = c.levels; c.dir != nil || c.prefetcher != nil || c.untimed.on || c.levels.Exclusive {
 		c.direct = nil
 	}
 }
@@ -194,26 +194,9 @@ func (c *Core) missed(levels uint) clock.Ticks {
 
 // lookupBehind is lookup behind the first level where no directory is asked.
 func (c *Core) lookupBehind(pa uint64) clock.Ticks {
-	if c.l2.Touch(uint32(pa >> c.l2.Shift())) {
-		return c.l2Lat
-	}
-	return c.missSecond(pa)
-}
-
-// missSecond is lookup behind the second level.
-func (c *Core) missSecond(pa uint64) clock.Ticks {
-	c.Counts.L2Misses++
-	if c.l3 == nil {
-		return c.memLat
-	}
-	hit, gone := c.l3.Bring(uint32(pa >> c.l3.Shift()))
-	if hit {
-		return c.l3Lat
-	}
-	if c.levels.Inclusive {
-		c.levels.DropInner(gone)
-	}
-	return c.memLat
+	misses := c.levels.Behind(pa)
+	c.Counts.L2Misses += uint64(misses >> 1)
+	return c.latencies[misses&3]
 }
 
 // lookupStore is lookup for a store. One that misses brings its line in as a load does, if it does not go around

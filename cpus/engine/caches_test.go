@@ -92,6 +92,44 @@ func TestInclusive(t *testing.T) {
 	}
 }
 
+// TestExclusive goes round in more lines than the third level has room for, and fewer than it has with the second: an exclusive one
+// has what the second has not, so that each is found. A neighbour that writes takes the lines from both.
+func TestExclusive(t *testing.T) {
+	for _, n := range []int{1, 2} {
+		for _, exclusive := range []bool{false, true} {
+			cfg := toyConfig(cpus.Window, 64)
+			cfg.L1D.Size, cfg.L1D.Ways = 1<<10, 2
+			cfg.L2 = mmu.CacheConfig{Size: 4 << 10, Ways: 4, Line: 64, Latency: 20 * clock.PerCycle}
+			cfg.L3 = mmu.CacheConfig{Size: 8 << 10, Ways: 32, Line: 64, Latency: 90 * clock.PerCycle, Exclusive: exclusive}
+			c := cachedToys(t, cfg, n)
+			const lines = 11 << 10 / 64
+			missed := 0
+			for pass := range 4 {
+				for line := range uint32(lines) {
+					if d := c.lookup(uint64(line) * 64); d == c.memLat && pass == 3 {
+						missed++
+					}
+					if c.l2.Has(line) && c.l3.Has(line) && exclusive {
+						t.Fatalf("%d CPUs: both levels have line %d", n, line)
+					}
+				}
+			}
+			if (missed == 0) != exclusive {
+				t.Errorf("%d CPUs, exclusive %t: %d of %d lines were nowhere", n, exclusive, missed, lines)
+			}
+			if n == 2 {
+				for line := range uint32(lines) {
+					c.dir.Write(1, line)
+					require.Need(t, !c.holds(line), "line %d is still there", line)
+				}
+			}
+		}
+	}
+	cfg := toyConfig(cpus.Window, 64)
+	cfg.L3 = mmu.CacheConfig{Size: 64 << 10, Ways: 4, Line: 64, Exclusive: true, Inclusive: true}
+	require.That(t, cfg.Check(toyISA()) != nil, "inclusive and exclusive passes")
+}
+
 // TestThirdLevel reads more than the second level holds. Each line is written by a neighbour in the end, and is
 // then in no cache any more.
 func TestThirdLevel(t *testing.T) {

@@ -67,26 +67,21 @@ func (c *Core) bring(first *mmu.Cache, line uint32, misses *uint64) (d clock.Tic
 
 // bringBehind is bring behind the first level.
 func (c *Core) bringBehind(line uint32) (d clock.Ticks, missed bool) {
-	hit, gone := c.l2.Bring(line)
-	if hit {
+	misses := c.levels.Behind(uint64(line) << (c.dShift & 63))
+	if misses == 1 {
 		return c.l2Lat, false
 	}
 	c.Counts.L2Misses++
-	if c.l3 == nil {
-		c.evicted(gone)
-		return c.memLat, true
+	gone, last := c.levels.Gone[1], uint32(0)
+	if c.l3 != nil {
+		last = c.levels.Gone[2]
 	}
-	hit, last := c.l3.Bring(line)
 	if c.levels.Inclusive && last != 0 {
-		c.levels.DropInner(last)
 		c.ShareLine(last - 1)
 	}
 	c.evicted(gone)
 	c.evicted(last)
-	if hit {
-		return c.l3Lat, false
-	}
-	return c.memLat, true
+	return c.latencies[misses&3], misses == 3
 }
 
 // gone tells the instruction side of a line that has left a first-level cache.
@@ -143,7 +138,7 @@ func (c *Core) evictedAlone(misses uint) {
 	if misses > 1 {
 		c.evicted(c.levels.Gone[1])
 	}
-	if misses > 2 && c.l3 != nil {
+	if c.l3 != nil && (misses > 2 || misses > 1 && c.levels.Exclusive) {
 		c.evicted(c.levels.Gone[2])
 	}
 }

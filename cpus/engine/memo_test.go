@@ -74,6 +74,7 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 		cfg.L1D.Size = 1 << 10 // so that there is something to bring
 		cfg.L1D.Ways = 2
 		cfg.L3 = mmu.CacheConfig{Size: 4 << 10, Ways: 2, Line: 64, Latency: 60 * clock.PerCycle, Inclusive: rng.IntN(2) == 0}
+		cfg.L3.Exclusive = !cfg.L3.Inclusive && rng.IntN(2) == 0
 		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 1 + rng.IntN(6), Bits: 5, TagBits: 8, Shortest: 3, Longest: 40}
 	}
 	return cfg
