@@ -355,6 +355,9 @@ type ISA struct {
 	// where that is "".
 	Spared map[string]string
 	Ports  []string // ports that a machine description must give an occupancy
+	// Deliveries are the keys of a machine description for what no sequence of instructions describes: deliveries of exceptions,
+	// and returns from them. They alone are fitted on figures that a kernel has measured.
+	Deliveries []string
 	// Processor are the numbers that tell processors of the instruction set apart beside what they cost: a
 	// machine description must give them.
 	Processor []Number

@@ -64,7 +64,7 @@ func (mr *machineReader) processor(r *doc.Reader) {
 	mr.m.CPU.Processor = numbers
 	var fields []field
 	for _, n := range mr.isa.Processor {
-		fields = append(fields, field{n.Name, func(r *doc.Reader, key string) bool {
+		fields = append(fields, field{key: n.Name, read: func(r *doc.Reader, key string) bool {
 			numbers[key] = uint64(doc.Need(r, key, doc.Int(0, int64(n.Most))))
 			return r.Has(key)
 		}})
@@ -144,7 +144,7 @@ func (mr *machineReader) memory(r *doc.Reader) {
 		mr.cache(third, &c.L3)
 	}
 	caches.Done()
-	mr.section(r.Sub("memory", true), cycles("latency", &c.Memory, true))
+	mr.section(r.Sub("memory", true), mr.cycles("latency", &c.Memory, true))
 	if r.Has("prefetch") {
 		mr.prefetch(r.Sub("prefetch", true), &c.Prefetch)
 	}
@@ -152,7 +152,7 @@ func (mr *machineReader) memory(r *doc.Reader) {
 	mr.tlb(tlbs.Sub("instruction", true), &c.ITLB)
 	mr.tlb(tlbs.Sub("data", true), &c.DTLB)
 	if tlbs.Has("second") {
-		mr.tlb(tlbs.Sub("second", true), &c.TLB2.TLBConfig, cycles("latency", &c.TLB2.Latency, true))
+		mr.tlb(tlbs.Sub("second", true), &c.TLB2.TLBConfig, mr.cycles("latency", &c.TLB2.Latency, true))
 	}
 	tlbs.Done()
 }
@@ -165,7 +165,7 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 	var size, line int64
 	mr.section(r, into("size", &size, true, doc.Size().Whole(false, 1, 1<<30)),
 		count("ways", &c.Ways, 1, 32), into("line", &line, true, doc.Size().Whole(false, 1, 1024)),
-		cycles("latency", &c.Latency, true))
+		mr.cycles("latency", &c.Latency, true))
 	c.Size, c.Line = int(size), int(line)
 	if err := c.Check(); err != nil && len(*mr.errs) == before {
 		mr.errs.Add(r.Pos(), "%v", err)

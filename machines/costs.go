@@ -36,7 +36,7 @@ func (mr *machineReader) costs(r *doc.Reader) {
 
 // ticks reads a table of one number, cycles.
 func (mr *machineReader) ticks(r *doc.Reader) (t clock.Ticks) {
-	mr.section(r, cycles("cycles", &t, true))
+	mr.section(r, mr.cycles("cycles", &t, true))
 	return t
 }
 
@@ -60,7 +60,7 @@ func (mr *machineReader) event(r *doc.Reader, name string, ties *[]tie) clock.Ti
 		}
 	}
 	t := tie{event: name, r: r}
-	mr.section(r, into("same_as", &t.as, true, doc.OneOf(mr.isa.Events...)), cycles("more", &t.more, false))
+	mr.section(r, into("same_as", &t.as, true, doc.OneOf(mr.isa.Events...)), mr.cycles("more", &t.more, false))
 	*ties = append(*ties, t)
 	return 0
 }
@@ -120,15 +120,15 @@ func (mr *machineReader) cost(r *doc.Reader, ports []string) cpus.Cost {
 	c.Alone = doc.Opt(r, "alone", false, doc.Flag)
 	fields := []field{count("uops", &uops, 1, 1000)}
 	if !r.Has("uops") {
-		fields = []field{cycles("issue", &c.Issue, true), maybe("slots", &slots, 1, 1000)}
+		fields = []field{mr.cycles("issue", &c.Issue, true), maybe("slots", &slots, 1, 1000)}
 	}
 	// What serializes takes its issue, and nothing runs meanwhile that could wait for a result.
-	fields = append(fields, cycles("latency", &c.Latency, !c.Serialize), cycles("latency2", &c.Latency2, false),
-		cycles("occupancy", &c.Occupancy, false))
+	fields = append(fields, mr.cycles("latency", &c.Latency, !c.Serialize), mr.cycles("latency2", &c.Latency2, false),
+		mr.cycles("occupancy", &c.Occupancy, false))
 	if mr.m.CPU.BackEnd.On {
 		mr.to(r, &c, ports)
-		fields = append(fields, cycles("deferred", &c.Deferred, false), cycles("flags", &c.Flags, false), cycles("index", &c.Index, false),
-			cycles("late_flags", &c.LateFlags, false), maybe("deferred_uops", &c.DeferredOps, 1, cpus.MaxUops))
+		fields = append(fields, mr.cycles("deferred", &c.Deferred, false), mr.cycles("flags", &c.Flags, false), mr.cycles("index", &c.Index, false),
+			mr.cycles("late_flags", &c.LateFlags, false), maybe("deferred_uops", &c.DeferredOps, 1, cpus.MaxUops))
 	}
 	mr.section(r, fields...)
 	if uops > 0 {

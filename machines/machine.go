@@ -26,7 +26,9 @@ type Machine struct {
 
 	// Experiment is the file whose published figures the fitted parameters were fitted on, or "".
 	Experiment string
-	// FiguresOf is the file that names Experiment: another one than File where a description inherits it from its base.
+	// Measured is the folder of measured figures that they were fitted on in place of published ones, or "".
+	Measured string
+	// FiguresOf is the file that names one of these: another one than File where a description inherits it from its base.
 	FiguresOf string
 }
 

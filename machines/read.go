@@ -76,7 +76,7 @@ func (mr *machineReader) sources(r *doc.Reader) {
 // source reads the source and the fitted mark that a table of numbers must have. A source starts
 // with a name of the bibliography, or with "fitted" where the number is marked so.
 func (mr *machineReader) source(r *doc.Reader) (source string, fitted []string) {
-	fitted = doc.Opt(r, "fitted", nil, doc.ListOf(doc.Name))
+	fitted = doc.Opt(r, "fitted", nil, doc.ListOf(figure))
 	source = doc.Need(r, "source", doc.Text)
 	if source == "" {
 		return source, fitted
@@ -97,6 +97,14 @@ func (mr *machineReader) source(r *doc.Reader) (source string, fitted []string) 
 	return source, fitted
 }
 
+// figure parses the name of a point. Points that the module of `kprobesim measure` has timed have settings in theirs.
+func figure(n *doc.Node) (string, error) {
+	plain := *n
+	plain.Text = strings.NewReplacer("/", "-", "=", "-").Replace(n.Text)
+	_, err := doc.Name(&plain)
+	return n.Text, err
+}
+
 // section reads one table of numbers: each of the keys it knows how to read, then source, fitted and
 // uncertainty.
 func (mr *machineReader) section(r *doc.Reader, fields ...field) {
@@ -110,7 +118,7 @@ func (mr *machineReader) section(r *doc.Reader, fields ...field) {
 	doubt := uncertainty(r, source)
 	for _, f := range present {
 		mr.m.Params = append(mr.m.Params,
-			Param{r.Path(f.key), r.Text(f.key), source, fitted, r.At(f.key), doubt})
+			Param{r.Path(f.key), f.text(r), source, fitted, r.At(f.key), doubt})
 	}
 	r.Done()
 }
@@ -120,12 +128,7 @@ func (mr *machineReader) section(r *doc.Reader, fields ...field) {
 func (mr *machineReader) calibration(r *doc.Reader) {
 	m := mr.m
 	if r.Has("calibration") {
-		c := r.Sub("calibration", false)
-		m.Experiment, m.FiguresOf = doc.Need(c, "experiment", doc.Text), c.At("experiment").File
-		if doc.IsPath(m.Experiment) {
-			m.Experiment = doc.Beside(c.At("experiment").File, m.Experiment)
-		}
-		c.Done()
+		mr.figures(r.Sub("calibration", false))
 	}
 	params, figures := m.FittedParams(), m.FittedOn()
 	if len(params) > len(figures) {
@@ -133,8 +136,30 @@ func (mr *machineReader) calibration(r *doc.Reader) {
 			"%d parameters are fitted on %d figures (%s): never more parameters than figures",
 			len(params), len(figures), strings.Join(figures, ", "))
 	}
-	if len(params) > 0 && m.Experiment == "" {
+	if len(params) > 0 && m.Experiment == "" && m.Measured == "" {
 		mr.errs.Add(params[0].Pos,
-			"fitted parameters need [calibration] experiment, the file with the figures")
+			"fitted parameters need [calibration] experiment, the file with the figures, or measured, the folder")
 	}
+}
+
+// figures reads where the figures are. A folder takes the place of a base's experiment.
+func (mr *machineReader) figures(c *doc.Reader) {
+	m, key := mr.m, "experiment"
+	if c.Has("measured") {
+		key = "measured"
+	}
+	from := doc.Need(c, key, doc.Text)
+	m.FiguresOf = c.At(key).File
+	if key == "measured" || doc.IsPath(from) {
+		from = doc.Beside(m.FiguresOf, from)
+	}
+	switch {
+	case key == "experiment":
+		m.Experiment = from
+	case c.Has("experiment") && c.At("experiment").File == m.FiguresOf:
+		c.Errorf("experiment", "figures are published or measured: leave this key or measured out")
+	default:
+		m.Measured = from
+	}
+	c.Done()
 }

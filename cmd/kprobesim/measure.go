@@ -26,6 +26,7 @@ type measureOptions struct {
 	kernel, module, params string
 	machine, out           string
 	kvm                    bool
+	fitted                 []string // rows that the machine is fitted on
 	limit                  *running.Limit
 }
 
@@ -143,7 +144,7 @@ func (a *app) keepMeasured(o *measureOptions, log, machine string, role results.
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("measure: %s: %w", placeOf(o), err))
 	}
-	s, err := t.Set(machine, role)
+	s, err := t.Set(machine, role, o.fitted...)
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("measure: %w", err))
 	}

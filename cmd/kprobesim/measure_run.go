@@ -13,6 +13,7 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/experiments/running"
 	kernel "kprobesim/image/linux"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/kept"
@@ -84,18 +85,30 @@ func (a *app) measureSimulated(o *measureOptions) error {
 	if err != nil {
 		return fail(exitUsage, err)
 	}
-	halt, done := o.limit.Begin()
+	if mach.Measured != "" {
+		o.fitted = mach.FittedOn()
+	}
+	console, err := a.simulate(i, mach, o.limit)
+	if err != nil {
+		return fail(exitFailed, fmt.Errorf("measure: %w", err))
+	}
+	return a.keepMeasured(o, console, mach.Name, results.Simulated, "simulated", i.inputs...)
+}
+
+// simulate has a kernel insert the module on a simulated machine, and returns its console.
+func (a *app) simulate(i *insertion, mach *machines.Machine, limit *running.Limit) (string, error) {
+	halt, done := limit.Begin()
 	defer done()
 	c := i.config(mach)
 	c.Halt, c.Print = halt, newBootProgress(a.err).print
 	m, err := distro.RunTimed(c, measured.Begin)
 	if err != nil {
-		return fail(exitFailed, fmt.Errorf("measure: %w%s", err, lastWords(m)))
+		return "", fmt.Errorf("%w%s", err, lastWords(m))
 	}
 	if !strings.Contains(m.Console(), measured.Begin) {
-		return fail(exitFailed, fmt.Errorf("measure: the kernel did not insert the module%s", lastWords(m)))
+		return "", fmt.Errorf("the kernel did not insert the module%s", lastWords(m))
 	}
-	return a.keepMeasured(o, m.Console(), mach.Name, results.Simulated, "simulated", i.inputs...)
+	return m.Console(), nil
 }
 
 // config is the simulated PC that inserts the module.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
+	"strings"
 
 	"kprobesim/cpus"
 )
@@ -183,22 +185,63 @@ func (c *CPU) Refusals() []cpus.Refusal { return slices.Clone(c.answers.refused)
 type featureColumn struct {
 	leaf, column, known uint64
 	name                string
+	features            string // names of its bits from the lowest one on, and - for none
 }
 
 // featureColumns are the columns that claim instructions or registers (SDM vol. 2, CPUID, table 3-8): leaf 7 in all its
 // parts, and XSAVE's components, of which there are none.
 func featureColumns() []featureColumn {
 	return []featureColumn{
-		{1, 2, featuresC | claimedC, "ecx"},
-		{1, 3, featuresD | featureMMX, "edx"},
-		{leafFeatures, 1, 0, "ebx"},
-		{leafFeatures, 2, 0, "ecx"},
-		{leafFeatures, 3, structuredD, "edx"},
-		{leafXSAVE, 0, 0, "eax"},
-		{leafExtended + 1, 2, extendedC, "ecx"},
-		{leafExtended + 1, 3, extendedD | featuresD | featureMMX, "edx"},
-		{leafSizes, 1, sizesB, "ebx"},
+		{1, 2, featuresC | claimedC, "ecx", namesC},
+		{1, 3, featuresD | featureMMX, "edx", namesD},
+		{leafFeatures, 1, 0, "ebx", structuredNamesB},
+		{leafFeatures, 2, 0, "ecx", structuredNamesC},
+		{leafFeatures, 3, structuredD, "edx", structuredNamesD},
+		{leafXSAVE, 0, 0, "eax", componentNames},
+		{leafExtended + 1, 2, extendedC, "ecx", extendedNamesC},
+		{leafExtended + 1, 3, extendedD | featuresD | featureMMX, "edx", extendedNamesD},
+		{leafSizes, 1, sizesB, "ebx", sizesNamesB},
 	}
+}
+
+// Names of features: of leaf 1, leaf 7, XSAVE's components (SDM vol. 2, CPUID, tables 3-8 to 3-11), and of the extended leaves 1
+// and 8 (APM vol. 3, appendix E).
+const (
+	namesC = "SSE3 PCLMULQDQ DTES64 MONITOR DS-CPL VMX SMX EIST TM2 SSSE3 CNXT-ID SDBG FMA CMPXCHG16B xTPR PDCM - PCID DCA SSE4.1 SSE4.2 " +
+		"x2APIC MOVBE POPCNT TSC-Deadline AES XSAVE OSXSAVE AVX F16C RDRAND hypervisor"
+	namesD = "FPU VME DE PSE TSC MSR PAE MCE CX8 APIC - SEP MTRR PGE MCA CMOV PAT PSE-36 PSN CLFSH - DS ACPI MMX FXSR SSE SSE2 SS HTT TM - PBE"
+
+	structuredNamesB = "FSGSBASE TSC_ADJUST SGX BMI1 HLE AVX2 FDP_EXCPTN SMEP BMI2 ERMS INVPCID RTM RDT-M FPU-CS/DS MPX RDT-A AVX512F AVX512DQ " +
+		"RDSEED ADX SMAP AVX512_IFMA - CLFLUSHOPT CLWB PT AVX512PF AVX512ER AVX512CD SHA AVX512BW AVX512VL"
+	structuredNamesC = "PREFETCHWT1 AVX512_VBMI UMIP PKU OSPKE WAITPKG AVX512_VBMI2 CET_SS GFNI VAES VPCLMULQDQ AVX512_VNNI AVX512_BITALG TME " +
+		"AVX512_VPOPCNTDQ - LA57 - - - - - RDPID KL BUS_LOCK_DETECT CLDEMOTE - MOVDIRI MOVDIR64B ENQCMD SGX_LC PKS"
+	structuredNamesD = "- SGX-KEYS AVX512_4VNNIW AVX512_4FMAPS FSRM UINTR - - AVX512_VP2INTERSECT SRBDS_CTRL MD_CLEAR RTM_ALWAYS_ABORT - " +
+		"RTM_FORCE_ABORT SERIALIZE HYBRID TSXLDTRK - PCONFIG LBR CET_IBT - AMX-BF16 AVX512_FP16 AMX-TILE AMX-INT8 IBRS STIBP L1D_FLUSH " +
+		"ARCH_CAPABILITIES CORE_CAPABILITIES SSBD"
+
+	componentNames = "x87 SSE AVX BNDREGS BNDCSR opmask ZMM_Hi256 Hi16_ZMM PT PKRU PASID CET_U CET_S HDC UINTR LBR HWP TILECFG TILEDATA"
+	extendedNamesC = "LAHF CmpLegacy SVM ExtApicSpace AltMovCr8 ABM SSE4A MisAlignSse 3DNowPrefetch OSVW IBS XOP SKINIT WDT - LWP FMA4 TCE - - - " +
+		"TBM TopologyExtensions PerfCtrExtCore PerfCtrExtNB - DataBreakpointExtension PerfTsc PerfCtrExtLLC MONITORX AddrMaskExt"
+	extendedNamesD = "FPU VME DE PSE TSC MSR PAE MCE CX8 APIC - SYSCALL MTRR PGE MCA CMOV PAT PSE-36 - - NX - MmxExt MMX FXSR FFXSR Page1GB " +
+		"RDTSCP - LM 3DNowExt 3DNow"
+	sizesNamesB = "CLZERO InstRetCntMsr RstrFpErrPtrs INVLPGB RDPRU - BE - MCOMMIT WBNOINVD - - IBPB INT_WBINVD IBRS STIBP IbrsAlwaysOn " +
+		"StibpAlwaysOn IbrsPreferred IbrsSameMode EferLmsleUnsupported InvlpgbNestedPages - PPIN SSBD SsbdVirtSpecCtrl SsbdNotRequired " +
+		"CPPC PSFD BTC_NO IBPB_RET"
+)
+
+// list names features, or their bits where they have no names here: further parts of a leaf have others.
+func (f *featureColumn) list(leaf, claimed uint64) string {
+	var names []string
+	all := strings.Fields(f.features)
+	for ; claimed != 0; claimed &= claimed - 1 {
+		i := bits.TrailingZeros64(claimed)
+		if leaf>>32 == 0 && i < len(all) && all[i] != "-" {
+			names = append(names, all[i])
+		} else {
+			names = append(names, fmt.Sprintf("bit %d", i))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // checkAnswers implements cpus.ISA.CheckAnswers: features that are not modelled cannot be claimed, and MSRs that do
@@ -207,8 +250,8 @@ func checkAnswers(a cpus.Answers) []error {
 	var errs []error
 	for _, f := range featureColumns() {
 		for _, n := range slices.Sorted(maps.Keys(a[tableCPUID])) { // the leaf, whatever its second number is
-			if bits := a[tableCPUID][n][f.column] &^ f.known; n&0xffffffff == f.leaf && bits != 0 {
-				errs = append(errs, fmt.Errorf("cpuid.%#x: bits %#x of %s are features that are not modelled: leave them out", n, bits, f.name))
+			if claimed := a[tableCPUID][n][f.column] &^ f.known; n&0xffffffff == f.leaf && claimed != 0 {
+				errs = append(errs, fmt.Errorf("cpuid.%#x: bits %#x of %s are features that are not modelled (%s): leave them out", n, claimed, f.name, f.list(n, claimed)))
 			}
 		}
 	}

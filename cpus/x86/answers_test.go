@@ -102,20 +102,20 @@ func TestMSRTable(t *testing.T) {
 // TestAnswersRefused names rows of descriptions that no CPU here lives up to.
 func TestAnswersRefused(t *testing.T) {
 	for want, a := range map[string]cpus.Answers{
-		"cpuid.0x1: bits 0x400 of ecx are features that are not modelled": {tableCPUID: {1: {0, 0, 1 << 10, 0}}},
-		"cpuid.0x1: bits 0x80 of edx":                                     {tableCPUID: {1: {0, 0, 0, 1 << 7}}},
-		"cpuid.0x100000001: bits 0x400 of ecx":                            {tableCPUID: {1 | 1<<32: {0, 0, 1 << 10, 0}}},
-		"cpuid.0x7: bits 0x100000 of ebx":                                 {tableCPUID: {7: {0, 1 << 20, 0, 0}}}, // SMAP
-		"cpuid.0x7: bits 0x4 of ecx":                                      {tableCPUID: {7: {0, 0, 1 << 2, 0}}},
-		"cpuid.0x7: bits 0x10 of edx":                                     {tableCPUID: {7: {0, 0, 0, 1 << 4}}},
-		"cpuid.0x100000007: bits 0x10 of edx":                             {tableCPUID: {7 | 1<<32: {0, 0, 0, 1 << 4}}},
-		"cpuid.0xd: bits 0x7 of eax":                                      {tableCPUID: {0xd: {7, 0, 0, 0}}},
-		"cpuid.0x80000008: bits 0x200 of ebx":                             {tableCPUID: {leafSizes: {36, 1 << 9, 0, 0}}},
-		"physical addresses of 20 bits":                                   {tableCPUID: {leafSizes: {20, 0, 0, 0}}},
-		"msr.0x10: this register is modelled":                             {tableMSR: {0x10: {0, 0}}},
-		"msr.0xc0000080: this register is modelled":                       {tableMSR: {0xc0000080: {0, 0}}},
-		"cpuid.0x1: 2 values, but x86_64 has 4 such columns":              {tableCPUID: {1: {0, 0}}},
-		"nothing.0x1: 1 values, but x86_64 has 0 such columns":            {"nothing": {1: {0}}},
+		"cpuid.0x1: bits 0x400 of ecx are features that are not modelled (CNXT-ID): leave them out": {tableCPUID: {1: {0, 0, 1 << 10, 0}}},
+		"cpuid.0x1: bits 0x80 of edx are features that are not modelled (MCE)":                      {tableCPUID: {1: {0, 0, 0, 1 << 7}}},
+		"cpuid.0x100000001: bits 0x400 of ecx are features that are not modelled (bit 10)":          {tableCPUID: {1 | 1<<32: {0, 0, 1 << 10, 0}}},
+		"cpuid.0x7: bits 0x100080 of ebx are features that are not modelled (SMEP, SMAP)":           {tableCPUID: {7: {0, 1<<20 | 1<<7, 0, 0}}},
+		"cpuid.0x7: bits 0x4 of ecx are features that are not modelled (UMIP)":                      {tableCPUID: {7: {0, 0, 1 << 2, 0}}},
+		"cpuid.0x7: bits 0x10 of edx are features that are not modelled (FSRM)":                     {tableCPUID: {7: {0, 0, 0, 1 << 4}}},
+		"cpuid.0x100000007: bits 0x10 of edx":                                                       {tableCPUID: {7 | 1<<32: {0, 0, 0, 1 << 4}}},
+		"cpuid.0xd: bits 0x7 of eax are features that are not modelled (x87, SSE, AVX)":             {tableCPUID: {0xd: {7, 0, 0, 0}}},
+		"cpuid.0x80000008: bits 0x200 of ebx are features that are not modelled (WBNOINVD)":         {tableCPUID: {leafSizes: {36, 1 << 9, 0, 0}}},
+		"physical addresses of 20 bits":                                                             {tableCPUID: {leafSizes: {20, 0, 0, 0}}},
+		"msr.0x10: this register is modelled":                                                       {tableMSR: {0x10: {0, 0}}},
+		"msr.0xc0000080: this register is modelled":                                                 {tableMSR: {0xc0000080: {0, 0}}},
+		"cpuid.0x1: 2 values, but x86_64 has 4 such columns":                                        {tableCPUID: {1: {0, 0}}},
+		"nothing.0x1: 1 values, but x86_64 has 0 such columns":                                      {"nothing": {1: {0}}},
 	} {
 		w, _ := start(t, 0xf4)
 		cfg := *w.cfg

@@ -23,6 +23,9 @@ func ISA64() *cpus.ISA {
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
 		Classes: classes, Inherited: inherited, Fusible: fusibleNames[1:], Conditions: conditionNames[:], Events: append(engine.Events(), eventNames[:]...), Spared: engine.Spared(), Ports: engine.Ports(),
 		Lines:      []string{LineNMI: "nmi"},
+		Deliveries: []string{
+			"event.exception_breakpoint.cycles", "event.exception_debug.cycles", "event.exception_fault.cycles", "event.interrupt.cycles", "cost.iret.issue",
+		},
 		StoresWait: true,
 		Exceptions: exceptionNames(),
 		Answers:    answerTables, CheckAnswers: checkAnswers,

@@ -16,11 +16,14 @@ import (
 	"kprobesim/internal/clock"
 	"kprobesim/internal/doc"
 	"kprobesim/machines"
+	"kprobesim/results"
 )
 
-// Calibration fits the parameters of a machine that are marked fitted on published figures.
+// Calibration fits the parameters of a machine that are marked fitted on published figures, or on measured ones.
 type Calibration struct {
 	Log func(line string) // told of every round; may be nil
+	// Simulate has a kernel time its probes on a machine. A fit on measured figures needs it.
+	Simulate func(*machines.Machine) (*results.Set, error)
 
 	loader  *planning.Loader
 	machine *machines.Machine
@@ -30,6 +33,7 @@ type Calibration struct {
 	figures []string         // points whose published figures they are fitted on
 	targets []float64
 	own     float64 // cycles that were taken off the figures
+	kernel  string  // release of the kernel that has measured them, or ""
 }
 
 // Without takes cycles off every figure before the fit: what the published loop is supposed to have spent
@@ -50,6 +54,7 @@ type Fit struct {
 	Figures []FitFigure
 	Stopped []Stop
 	Own     float64 // cycles that were taken off the figures, see Without
+	Origin  string  // of the figures: published or measured
 }
 
 // Stop is a parameter that a fit would have moved beyond what a number may be. What the fit gives is then
@@ -62,7 +67,7 @@ type Stop struct {
 
 // String says what stopped, and what follows from it.
 func (s Stop) String() string {
-	return fmt.Sprintf("%s stopped at %d cycles, the end of its range: the published figures ask for %.0f, "+
+	return fmt.Sprintf("%s stopped at %d cycles, the end of its range: the figures ask for %.0f, "+
 		"so something else takes too long or too short", s.Param, s.At, s.Wanted)
 }
 
@@ -96,10 +101,13 @@ func New(l *planning.Loader, machine string, sets ...string) (*Calibration, erro
 		}
 	}
 	for _, p := range c.params {
-		if !strings.HasSuffix(p.Path, ".cycles") {
+		if !strings.HasSuffix(p.Path, ".cycles") && !slices.Contains(c.deliveries(), p.Path) {
 			return nil, fmt.Errorf("%s: %s is fitted, but only numbers of cycles can be", p.Pos,
 				p.Path)
 		}
+	}
+	if m.Measured != "" {
+		return c, c.findMeasured()
 	}
 	return c, c.findTargets()
 }
@@ -147,6 +155,9 @@ func (c *Calibration) findTargets() error {
 
 // predict runs the points of the figures with the parameters at x and returns cycles per hit.
 func (c *Calibration) predict(r *running.Runner, x []int64) ([]float64, error) {
+	if c.kernel != "" {
+		return c.predictMeasured(x)
+	}
 	p, err := c.plan(x)
 	if err != nil {
 		return nil, err
@@ -181,8 +192,7 @@ func (c *Calibration) Fit(r *running.Runner) (*Fit, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.log("round %d: parameters %v, predicted cycles %.1f, published %.1f", round, x, y,
-			c.targets)
+		c.log("round %d: parameters %v, predicted cycles %.1f, %s %.1f", round, x, y, c.origin(), c.targets)
 		next, stopped, err := c.step(r, x, y)
 		if err != nil {
 			return nil, err
@@ -294,7 +304,7 @@ func solve(jac *mat.Dense, free []int, miss []float64) ([]float64, error) {
 }
 
 func (c *Calibration) fit(x []int64, y []float64, stopped []Stop) *Fit {
-	f := &Fit{Machine: c.machine, Params: c.params, Cycles: x, Stopped: stopped, Own: c.own}
+	f := &Fit{Machine: c.machine, Params: c.params, Cycles: x, Stopped: stopped, Own: c.own, Origin: c.origin()}
 	for i, name := range c.figures {
 		f.Figures = append(f.Figures, FitFigure{name, y[i], c.targets[i]})
 	}
@@ -308,17 +318,17 @@ func (f *Fit) Proposal() string {
 	less := ""
 	if f.Own != 0 {
 		less = fmt.Sprintf(" less %g", f.Own)
-		fmt.Fprintf(&b, "# hypothesis, not a description: the published loop spent %g cycles of each hit itself\n", f.Own)
+		fmt.Fprintf(&b, "# hypothesis, not a description: the %s loop spent %g cycles of each hit itself\n", f.Origin, f.Own)
 	}
 	for _, g := range f.Figures {
-		fmt.Fprintf(&b, "# %s: %.1f cycles a hit, published %.1f%s\n", g.Point, g.Predicted, g.Expected+f.Own, less)
+		fmt.Fprintf(&b, "# %s: %.1f cycles a hit, %s %.1f%s\n", g.Point, g.Predicted, f.Origin, g.Expected+f.Own, less)
 	}
 	for _, st := range f.Stopped {
 		fmt.Fprintf(&b, "# NOT MET: %s\n", st)
 	}
 	for i, p := range f.Params {
-		fmt.Fprintf(&b, "\n[%s]\ncycles = %d # was %s\n", strings.TrimSuffix(p.Path, ".cycles"),
-			f.Cycles[i], p.Value)
+		at := strings.LastIndex(p.Path, ".")
+		fmt.Fprintf(&b, "\n[%s]\n%s = %d # was %s\n", p.Path[:at], p.Path[at+1:], f.Cycles[i], p.Value)
 		fmt.Fprintf(&b, "fitted = [\"%s\"]\nsource = %q\n", strings.Join(p.Fitted, `", "`), p.Source)
 	}
 	return b.String()

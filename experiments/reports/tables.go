@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -107,7 +108,7 @@ func inherits(m *machines.Machine) string {
 func (r *Report) fitNote(m *machines.Machine, experiment string) string {
 	n := len(m.FittedParams())
 	note := fmt.Sprintf("%s: %d parameter%s fitted on %s", m.Name, n, plural(n), strings.Join(m.FittedOn(), ", "))
-	if from := strings.TrimSuffix(filepath.Base(m.Experiment), ".toml"); from != experiment {
+	if from := strings.TrimSuffix(filepath.Base(cmp.Or(m.Experiment, m.Measured)), ".toml"); from != experiment {
 		note += " of " + from
 	}
 	roles, published := r.roles(experiment)

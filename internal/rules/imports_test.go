@@ -73,7 +73,7 @@ var rooms = map[string][]string{
 	"experiments/reports":     {"distro/attaching", "machines", "results", "results/compare", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments", "experiments/schema", "experiments/kinds", "experiments/running"},
 	"experiments/whatif":      {"distro/attaching", "distro/probing", "kprobes"},
 	"experiments/webpage":     {"results", "results/compare", "results/formats", "results/outdir", "results/tables", "experiments/reports"},
-	"experiments/calibration": {"machines", "experiments/schema", "experiments/planning", "experiments/running"},
+	"experiments/calibration": {"machines", "results", "results/measured", "experiments/schema", "experiments/planning", "experiments/running", "experiments/reports"},
 	"experiments/sensitivity": {"machines", "results", "results/figures", "results/formats", "results/outdir", "results/tables", "experiments/schema", "experiments/kinds", "experiments/planning", "experiments/running", "experiments/reports"},
 	"experiments/explaining":  {"cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "machines", "experiments", "experiments/schema", "experiments/kinds", "experiments/planning", "distro/costing"},
 	"experiments/exptest":     {"cpus", "image", "kprobes", "workloads", "targets", "experiments/schema", "experiments/kinds", "experiments/planning"},

@@ -3,6 +3,7 @@ package measured
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"kprobesim/results"
@@ -20,8 +21,8 @@ const (
 const Experiment = "measure"
 
 // Set makes records of the rows. Records are compared under the machine's name; "" stands for the processor's own name. The
-// role says whether a real machine or a simulated one ran the module.
-func (t *Table) Set(machine string, role results.Role) (*results.Set, error) {
+// role says whether a real machine or a simulated one ran the module. Numbers of the machine were fitted on the rows that are named last.
+func (t *Table) Set(machine string, role results.Role, fitted ...string) (*results.Set, error) {
 	if machine == "" {
 		machine = t.processor()
 	}
@@ -32,11 +33,19 @@ func (t *Table) Set(machine string, role results.Role) (*results.Set, error) {
 			Experiment: Experiment, Machine: machine, ISA: t.Facts["isa"], Era: t.Facts["kernel"], CPUs: 1,
 			Probe: fmt.Sprintf("%s/probes=%d/handler=%s", r.Kind, r.Probes, r.Handler),
 		}
-		if err := t.add(s, p, r, role); err != nil {
+		if err := t.add(s, p, r, roleOf(p.Probe, role, fitted)); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// roleOf is the role of a row.
+func roleOf(probe string, role results.Role, fitted []string) results.Role {
+	if slices.Contains(fitted, probe) {
+		return results.Fitted
+	}
+	return role
 }
 
 // add makes the records of a row. Ticks become cycles of the core by the chain of additions, and time by the frequency.
