@@ -109,6 +109,25 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+// TestTimes reads costs that are times: as many ticks as the clock of 2 GHz makes of them, the nearest number. A parameter has cycles.
+func TestTimes(t *testing.T) {
+	root := require.Must(doc.Parse("folder/made.toml", []byte(made)))(t)
+	for written, want := range map[string]struct {
+		ticks clock.Ticks
+		text  string
+	}{
+		`"80 ns"`: {160 * clock.PerCycle, "160"}, `"0.1 us"`: {200 * clock.PerCycle, "200"}, `"0.25 ns"`: {30, "30/60"}, `"0.01 ns"`: {1, "1/60"}, "7": {420, "7"}, `"3/2 cycles"`: {90, "3/2 cycles"},
+	} {
+		changed := root.Clone()
+		s := require.Must(doc.ParseSetting("memory.latency=" + written))(t)
+		require.NoError(t, s.Apply(changed))
+		var errs doc.Errors
+		m := Read(changed, []*cpus.ISA{{Name: "made", Bits: 64, Classes: []string{"alu"}, Events: []string{"mispredict", "trap"}, Ports: []string{"alu"}}}, &errs)
+		i := slices.IndexFunc(m.Params, func(p Param) bool { return p.Path == "memory.latency" })
+		require.That(t, errs.Err() == nil && m.CPU.Memory == want.ticks && m.Params[i].Value == want.text, "%s: %d ticks, %q, %v; want %d, %q", written, m.CPU.Memory, m.Params[i].Value, errs.Err(), want.ticks, want.text)
+	}
+}
+
 // An overridden number has no source that vouches for it; those beside it keep theirs.
 func TestMark(t *testing.T) {
 	m := require.Must(read(t, made))(t)

@@ -106,6 +106,37 @@ func TestMeasureRefuses(t *testing.T) {
 	}
 }
 
+// TestCalibrateOnMeasured fits on nothing without the kernel that has measured.
+func TestCalibrateOnMeasured(t *testing.T) {
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "mine.toml")
+	require.NoError(t, os.WriteFile(mine, []byte(`base = "xeon-e5410"
+name = "mine"
+[calibration]
+measured = "./measured"
+[event]
+exception_breakpoint = { cycles = 300, fitted = ["e/probes=1/handler=empty"], source = "fitted: measured e" }
+exception_debug = { cycles = 300, fitted = ["k/probes=1/handler=empty"], source = "fitted: measured k" }
+`), 0o644))
+	refuses := func(want string, args ...string) {
+		t.Helper()
+		code, _, stderr := command(nil, append([]string{"calibrate"}, args...)...)
+		require.That(t, code == exitUsage && strings.Contains(stderr, want), "%v: exit code %d: %s, want %q", args, code, stderr, want)
+	}
+	refuses("measured is no results directory", mine)
+	for _, machine := range []string{"./other.toml", mine} {
+		if code, _, stderr := command(nil, "measure", "--read", measuredLog, "-o", filepath.Join(dir, "measured"), "--machine", machine); code != exitOK {
+			t.Fatalf("measure --read: exit code %d: %s", code, stderr)
+		}
+		if machine != mine {
+			refuses("has figures of machine other, and nothing of mine is fitted on them", mine)
+		}
+	}
+	refuses("what Linux 6.1.0-56-amd64 has measured: name that kernel", mine)
+	refuses("leave --kernel, --module and --params out", "xeon-e5410", "--kernel", "vmlinuz")
+	refuses("neither an ELF file nor a bzImage", mine, "--kernel", measuredLog)
+}
+
 // TestHardware refuses hosts whose guests do not run on the processor.
 func TestHardware(t *testing.T) {
 	dir := t.TempDir()

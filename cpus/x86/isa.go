@@ -22,7 +22,7 @@ func ISA64() *cpus.ISA {
 	return &cpus.ISA{
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
 		Classes: classes, Inherited: inherited, Fusible: fusibleNames[1:], Conditions: conditionNames[:], Events: append(engine.Events(), eventNames[:]...), Spared: engine.Spared(), Ports: engine.Ports(),
-		Lines:      []string{LineNMI: "nmi"},
+		Lines: []string{LineNMI: "nmi"},
 		Deliveries: []string{
 			"event.exception_breakpoint.cycles", "event.exception_debug.cycles", "event.exception_fault.cycles", "event.interrupt.cycles", "cost.iret.issue",
 		},
