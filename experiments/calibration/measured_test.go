@@ -46,8 +46,8 @@ func measuredFolder(t *testing.T, dir string, role results.Role, e, k string) {
 func rows(t *testing.T, machine string, role results.Role, e, k string) *results.Set {
 	t.Helper()
 	s := &results.Set{}
-	for name, text := range map[string]string{emulated: e, stepped: k} {
-		v := require.Must(results.ParseValue(text))(t)
+	for _, row := range [][2]string{{emulated, e}, {stepped, k}} {
+		name, v := row[0], require.Must(results.ParseValue(row[1]))(t)
 		p := results.Point{Experiment: measured.Experiment, Machine: machine, ISA: "x86_64", Era: "6.1.0", CPUs: 1, Probe: name}
 		source := map[bool]string{true: "measure"}[role == results.Measured]
 		require.NoError(t, s.Add(results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Value: v, Role: role, Source: source}))
