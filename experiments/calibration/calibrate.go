@@ -277,6 +277,9 @@ func (c *Calibration) slopes(r *running.Runner, x []int64, y []float64) (*mat.De
 		if err != nil {
 			return nil, err
 		}
+		if slices.Equal(z, y) {
+			return nil, fmt.Errorf("%s moves none of the figures %v: fit it on another one, or not at all", c.params[j].Path, c.figures)
+		}
 		for i := range z {
 			jac.Set(i, j, (z[i]-y[i])/probeStep)
 		}

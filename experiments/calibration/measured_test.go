@@ -100,6 +100,12 @@ func TestFitOnMeasured(t *testing.T) {
 		return rows(t, m.Name, results.Simulated, fmt.Sprint(int64(n)), fmt.Sprint(2*int64(n))), nil
 	}
 	require.Error(t, require.Err(c.Fit(&running.Runner{})), "do not determine the parameters", "two numbers of one effect")
+	// A kernel that steps without a debug exception says nothing of its delivery.
+	c.Simulate = func(m *machines.Machine) (*results.Set, error) {
+		n := int64(m.CPU.Classes[class].Issue / clock.PerCycle)
+		return rows(t, m.Name, results.Simulated, fmt.Sprint(n), fmt.Sprint(2*n)), nil
+	}
+	require.Error(t, require.Err(c.Fit(&running.Runner{})), "event.exception_debug.cycles moves none of the figures", "a delivery that does not come")
 	fails := errors.New("no luck")
 	c.Simulate = func(*machines.Machine) (*results.Set, error) { return nil, fails }
 	require.That(t, errors.Is(require.Err(c.Fit(&running.Runner{})), fails), "a kernel that fails does not end the fit")
