@@ -403,6 +403,8 @@ type Bus struct {
 	// First is the first CPU of the same machine, with which this one may share what does not show; nil
 	// for the first itself.
 	First CPU
+	// Decoded, when not nil, passes decoded code on to the next machine.
+	Decoded *Decoded
 	// Device answers for physical addresses outside RAM; nil means nobody does.
 	Device Device
 	// Ports answers for I/O ports, by their number in place of an address; nil means nobody does.
@@ -422,6 +424,10 @@ type Bus struct {
 	// is a predictor that has seen no branch.
 	Predictor draw.Key
 }
+
+// Decoded passes the decoded code of a machine on to the next one of the same configuration and image, which looks whether the
+// bytes are the same. Time does not depend on it. The machine before must not run any more. The zero value has none.
+type Decoded struct{ Code any }
 
 // Device is memory-mapped hardware.
 type Device interface {

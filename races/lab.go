@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"kprobesim/cpus"
 	"kprobesim/image"
@@ -17,7 +18,7 @@ import (
 )
 
 // A lab makes the machines of one variant of a scenario.
-// Workers boot machines of it at the same time, so it does not change while a search runs. Only a
+// Workers boot machines of it at the same time, so nothing of it that shows changes while a search runs. Only a
 // replay watches.
 type lab struct {
 	s      *Scenario
@@ -34,6 +35,7 @@ type lab struct {
 	mutant  string
 	opt     Options                                                // of a search, which say when it ends and whether outcomes have cells
 	watch   func(t *trial)                                         // told of every machine before it runs, or nil
+	decoded sync.Pool                                              // of *cpus.Decoded: the code of machines that have ended
 	attach  func(*sim.Machine, func() (string, error)) func(error) // as in sim.Config, if watch is not nil
 }
 
@@ -45,6 +47,7 @@ func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
 		return nil, fmt.Errorf("%s, variant %s: no target %q", s.File, v.Name, v.ISA)
 	}
 	l := &lab{s: s, v: v, target: target, isa: target.ISA, mutant: mutant}
+	l.decoded.New = func() any { return new(cpus.Decoded) }
 	l.cpu = plainCPU(l.isa, v.Coherent)
 	var err error
 	if l.im, err = targets.LoadImage(v.Image()); err != nil {
@@ -277,7 +280,7 @@ type trial struct {
 
 // boot builds a machine that runs nothing yet.
 // The budget of simulated time is out of reach: the limit of a schedule ends it first.
-func (l *lab) boot(c chooser, zeroed func(int) []byte) (*trial, error) {
+func (l *lab) boot(c chooser, zeroed func(int) []byte, decoded *cpus.Decoded) (*trial, error) {
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
 	t.users = make([]*kprobes.UserProbe, len(l.s.Probes))
 	t.watches = slices.Repeat([]int{-1}, len(l.s.Watches))
@@ -288,7 +291,7 @@ func (l *lab) boot(c chooser, zeroed func(int) []byte) (*trial, error) {
 	sys, err := l.target.Build(targets.Config{
 		Machine: sim.Config{
 			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Zeroed: zeroed, Image: l.im, Policy: t.e, Buffers: buffers, Budget: 1 << 60,
-			Attach: t.attach(),
+			Decoded: decoded, Attach: t.attach(),
 		},
 		Kernel: l.services(),
 		Probes: l.options(),
@@ -350,7 +353,9 @@ func (l *lab) services() smp.Options {
 func (l *lab) run(c chooser, first, count uint64) (_ []Outcome, err error) {
 	var ram host.Pages
 	defer func() { err = errors.Join(err, ram.Free()) }()
-	t, err := l.boot(c, ram.Zeroed)
+	decoded := l.decoded.Get().(*cpus.Decoded)
+	defer l.decoded.Put(decoded)
+	t, err := l.boot(c, ram.Zeroed, decoded)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,8 @@ func (t *trial) spoil() error {
 	all := t.l.target.Probes.CodeMutants
 	i := slices.IndexFunc(all, func(m kprobes.CodeMutant) bool { return m.Name == t.l.mutant })
 	switch {
+	case t.l.mutant == "":
+		return nil
 	case i < 0 && slices.Contains(codeMutants(), t.l.mutant):
 		return fmt.Errorf("mutant %s is a mistake in code that %s has not", t.l.mutant, t.l.im.Name)
 	case i < 0:

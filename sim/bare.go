@@ -72,7 +72,7 @@ func (m *Machine) buildCPUs(root uint64, natives [2]uint64) {
 	m.hardware = m.cfg.Board.Build(&Backplane{m})
 	for i := range m.cfg.CPUs {
 		c := m.cfg.ISA.New(i, &m.cfg.CPU, cpus.Bus{
-			Memory: m.mem, Directory: m.directory, First: first, Device: m.hardware.Device(i), Ports: ports(m.hardware, i), Interrupts: m.hardware.Interrupts(i),
+			Memory: m.mem, Directory: m.directory, First: first, Decoded: m.cfg.Decoded, Device: m.hardware.Device(i), Ports: ports(m.hardware, i), Interrupts: m.hardware.Interrupts(i),
 			Native: natives, Phase: func(pc uint64) uint8 { return uint8(m.image.Phase(pc)) }, Root: m.root(i, root),
 			Predictor: m.cfg.Layout.Predictor, Marked: m.mark,
 		})

@@ -33,6 +33,8 @@ type Config struct {
 	// Attach, when not nil, is given the machine by Run, before the first instruction. What it returns is called when the
 	// run has ended, with its error.
 	Attach func(m *Machine) (end func(error))
+	// Decoded, when not nil, has the code that machines before this one have decoded.
+	Decoded *cpus.Decoded
 	// Zeroed, when not nil, makes the RAM: so many bytes that are all zero. Nil takes them from the heap.
 	Zeroed func(size int) []byte
 }

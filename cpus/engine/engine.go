@@ -135,6 +135,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 		e.versions = first.versions
 	case bus.Directory != nil:
 		e.versions = newVersions[C, P](bus.Memory, s.MaxInsn)
+		e.versions.inherit(bus.Decoded)
 	}
 	if cfg.L1I.Incoherent {
 		var share *Core

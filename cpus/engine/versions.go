@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 
+	"kprobesim/cpus"
 	"kprobesim/mmu"
 )
 
@@ -39,6 +40,22 @@ func newVersions[C, P any](m *mmu.Memory, maxInsn int) *versions[C, P] {
 	v.empty()
 	m.OnCodeStore(v.drop)
 	return v
+}
+
+// inherit takes what another machine has decoded, and leaves what this one decodes to the next.
+func (v *versions[C, P]) inherit(d *cpus.Decoded) {
+	if d == nil {
+		return
+	}
+	if old, ok := d.Code.(*versions[C, P]); ok && len(old.pages) == len(v.pages) {
+		v.pages = old.pages
+		for _, page := range v.pages {
+			for i := 0; page != nil && i < len(page); i++ {
+				page[i].putAside()
+			}
+		}
+	}
+	d.Code = v
 }
 
 // empty forgets everything.
@@ -100,11 +117,15 @@ func (v *versions[C, P]) drop(pa uint64) {
 		if at>>pageShift >= uint64(len(v.pages)) || v.pages[at>>pageShift] == nil {
 			continue
 		}
-		l := &v.pages[at>>pageShift][at&pageMask>>mmu.GranuleShift]
-		if l.now != nil && !l.now.mixed {
-			l.past[l.next] = l.now
-			l.next = (l.next + 1) % uint8(len(l.past))
-		}
-		l.now = nil
+		v.pages[at>>pageShift][at&pageMask>>mmu.GranuleShift].putAside()
 	}
+}
+
+// putAside makes the present version a past one.
+func (l *lineVersions[C, P]) putAside() {
+	if l.now != nil && !l.now.mixed {
+		l.past[l.next] = l.now
+		l.next = (l.next + 1) % uint8(len(l.past))
+	}
+	l.now = nil
 }
