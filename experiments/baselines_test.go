@@ -15,6 +15,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/compare"
@@ -104,7 +105,11 @@ var pinned = []struct {
 // TestPinnedPoints measures them and compares every record with the baseline, exactly.
 func TestPinnedPoints(t *testing.T) {
 	exptest.Alone(t)
+	mine := hosttools.Turns(t, "pinned points", 2)
 	for _, c := range pinned {
+		if !mine() {
+			continue
+		}
 		t.Run(c.experiment, func(t *testing.T) {
 			want := require.Must(compare.LoadBaseline("../results/baselines/" + c.experiment + ".csv"))(t)
 			pt := exptest.PointOf(t, c.experiment, c.point)

@@ -3,6 +3,7 @@ package kprobes
 import (
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/sim"
 	"kprobesim/smp"
 )
@@ -10,8 +11,9 @@ import (
 // On a kernel with preemption a task that is in a handler is interrupted, with the handler in a detour,
 // but not preempted: the path of a hit counts that preemption is disabled, and every count is taken back.
 func TestHandlersAreNotPreempted(t *testing.T) {
+	mine := hosttools.Turns(t, "preemptible kernels", 2)
 	for _, o := range kernels() {
-		if !o.opt.Preempt {
+		if !o.opt.Preempt || !mine() {
 			continue
 		}
 		for _, kind := range []Kind{Kprobe, Kretprobe} {

@@ -168,6 +168,7 @@ func TestProfileMapping(t *testing.T) {
 }
 
 func TestProfileOpensWithPprof(t *testing.T) {
+	hosttools.Long(t, "opening a profile with go tool pprof, which Go compiles first", "the fields of the file")
 	goTool := hosttools.Need(t, "go", "golang", "opening a profile with go tool pprof")
 	name := filepath.Join(t.TempDir(), "profile.pb.gz")
 	require.NoError(t, os.WriteFile(name, written(t, profiled(t, loadGood(t), 100)), 0o644))

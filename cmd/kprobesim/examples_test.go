@@ -24,6 +24,9 @@ var long = map[string]string{
 // gated names the documented commands that are run where long tests are asked for, and validated elsewhere. They take
 // two thirds of the time of all, and make baselines runs their experiments with other settings.
 var gated = []string{
+	"check overhead-published",
+	"run hit-latency",
+	"run scaling --set replicates=5 --set kernel.cpus=2 --out out/replicates",
 	"run hit-latency --set isa=ppc64 --set machine=power5-1656 --out out/power5",
 	"run irq-off-power5 --set points.k.handler=work --out out/long",
 	"run irq-off --set points.k.handler=work --out out/long",
@@ -148,7 +151,7 @@ func (x example) try(t *testing.T) {
 	case testing.Short() && slices.Contains([]string{"diff", "plot", "report", "merge"}, args[0]):
 		t.Skip("with -short: " + strings.Join(args, " ") + ", because the runs whose results it reads are only validated")
 	case tooLong, testing.Short() && measures && !x.fails,
-		slices.Contains(gated, strings.Join(args, " ")) && !hosttools.Whole(t, "four documented commands", "they are validated"):
+		slices.Contains(gated, strings.Join(args, " ")) && !hosttools.Whole(t, "seven documented commands", "they are validated"):
 		args = x.validate()
 	case args[0] == "races" && !x.fails:
 		args = append(slices.Clone(args), "--schedules", "20")

@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
@@ -218,7 +219,7 @@ func TestStoreIntoCode(t *testing.T) {
 // and a half times that memory and 512 MiB.
 func TestStoreIsBounded(t *testing.T) {
 	ram := 256 << 20
-	if testing.Short() {
+	if !hosttools.Whole(t, "code in 256 MiB of memory", "128 MiB") {
 		ram = 128 << 20
 	}
 	cfg := toyConfig(cpus.Throughput, 64)

@@ -52,9 +52,9 @@ func TestMMXAgainstHost(t *testing.T) {
 	}
 	sim, rng := newStepSim(t, 64), rand.New(rand.NewPCG(57, 1997))
 	missing, departing := ofMMX(), departuresOf(t)
-	rounds := 20
-	if testing.Short() {
-		rounds = 4
+	rounds := 6
+	if hosttools.Whole(t, "20 operands of each form of MMX beside the host", "six") {
+		rounds = 20
 	}
 	eachMMX(rng, func(code []byte, in x86asm.Inst) {
 		missing = slices.DeleteFunc(missing, func(op x86asm.Op) bool { return op == in.Op })

@@ -119,8 +119,11 @@ func compareSteps(t *testing.T, h *stepped, bits int, departing *departures) {
 	}
 	rng := rand.New(rand.NewPCG(14, *hostSeed))
 	n := *hostSteps
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		n /= 10
+	case !hosttools.Whole(t, "random instructions beside the host's, in full number", "a third of them"):
+		n /= 3
 	}
 	for i := range n {
 		code := drawBytes(rng, bits)

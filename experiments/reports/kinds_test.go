@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/results/compare"
 )
@@ -23,11 +24,12 @@ import (
 func TestKindsAreTheSameEverywhere(t *testing.T) {
 	const elsewhere = 3 // the overhead of a hit, and two of packaged kernels (TestLinux and TestLinuxWorkload of kinds)
 	require.That(t, len(exptest.Small) == len(planning.Kinds())-elsewhere, "%d kinds are tried, of %d", len(exptest.Small), len(planning.Kinds())-elsewhere)
+	mine := hosttools.Turns(t, "kinds", 2)
 	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
+		if own := mine(); name != schema.KindScaling && (!own || testing.Short()) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != schema.KindScaling {
-				t.Skip("with -short: kinds with several CPUs but for one")
-			}
 			var want map[string][]byte
 			for _, c := range []struct{ procs, workers int }{{1, 1}, {2, 3}} {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.procs))

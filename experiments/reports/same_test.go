@@ -14,6 +14,7 @@ import (
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
@@ -39,7 +40,7 @@ func sameEverywhere(t *testing.T, name string) {
 		return kinds.Observed(p, func(*sim.Machine) cpus.Observer { return &seen })
 	}
 	var sets []string
-	if testing.Short() {
+	if name != exptest.E5410 && !hosttools.Whole(t, "a collection with all hits on any number of workers", "50 hits a point") {
 		sets = []string{"workload.hits=50"}
 	}
 	var want map[string][]byte
