@@ -124,6 +124,8 @@ var priceForms = []priceForm{
 	{clVector, "float_convert", "float_add", (*decoder).converts},
 	{clVector, "float_add", "", (*decoder).computes}, // differences, minima and comparisons to a mask too
 	{clCarry, "carry_same", "", (*decoder).spreadsCarry},
+	// The price is a prior: microcode of a hundred operations and more.
+	{clX87Control, "x87_function", "fx_state", ops(x86asm.FSIN, x86asm.FCOS, x86asm.FSINCOS, x86asm.FPTAN, x86asm.FPATAN, x86asm.F2XM1, x86asm.FYL2X, x86asm.FYL2XP1)},
 }
 
 // classesOfForms are the numbers of the forms of each class.

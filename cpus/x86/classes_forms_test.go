@@ -39,7 +39,7 @@ func TestPriceForms(t *testing.T) {
 		"push_imm": "6a01", "push": "50", "jmp_mem": "ff27", "jmp_indirect": "ffe0", "call_mem": "ff17", "call_indirect": "ffd0",
 		"ret_imm": "c20800", "ret": "c3", "jump_count": "e300", "loop": "e200", "flag_ah": "9f", "flag": "f8",
 		"lods": "ac", "stos": "aa", "movs": "a4", "scas": "ae", "cmps": "a6",
-		"rep_stos": "f3aa", "rep_movs": "f3a4", "rep_compare": "f3a6", "rep_start": "f3ac",
+		"rep_stos": "f3aa", "rep_movs": "f3a4", "rep_compare": "f3a6", "x87_function": "d9fe", "rep_start": "f3ac",
 		"float_multiply": "f20f59c1", "float_divide_double": "f20f5ec1", "float_divide": "0f5ec1", "float_root_double": "660f51c1",
 		"float_root": "f30f51c1", "float_estimate": "0f53c1", "float_compare": "660f2ec1", "float_from_integer": "f20f2ac1",
 		"float_to_integer": "f20f2cc1", "float_convert": "f20f5ac1", "float_add": "f20f58c1", "vector": "0f54c1",

@@ -21,7 +21,7 @@
 //
 // # Left out
 //
-// Whole parts: the transcendental functions of x87 and its pointers to the last instruction and operand;
+// Whole parts: x87's pointers to the last instruction and operand;
 // every vector extension after SSSE3; virtual-8086
 // mode, and most of real mode; task switches by TSS and task gates; call gates; virtualization;
 // transactional memory; performance counters; monitor and mwait. An alignment check does not find an operand that lies in two pages.

@@ -20,7 +20,7 @@ func TestFloatingState(t *testing.T) {
 		{"fninit with TS", []byte{0xdb, 0xe3}, cr0TS, 0, vecNMx87},
 		{"fninit with EM", []byte{0xdb, 0xe3}, cr0EM, 0, vecNMx87},
 		{"fsin with TS", []byte{0xd9, 0xfe}, cr0TS, 0, vecNMx87},
-		{"fsin", []byte{0xd9, 0xfe}, 0, 0, vecUD},
+		{"rsm", []byte{0x0f, 0xaa}, 0, 0, vecUD},
 		{"fwait with TS", []byte{0x9b, 0x0f, 0x05, 0xcd, 0x20}, cr0TS, 0, 0},
 		{"fwait with TS and MP", []byte{0x9b}, cr0TS | cr0MP, 0, vecNMx87},
 		{"fxsave with TS", []byte{0x0f, 0xae, 0x00}, cr0TS, 0, vecNMx87},
@@ -44,7 +44,7 @@ func TestFloatingState(t *testing.T) {
 		}
 		tr := w.trapped(c)
 		require.That(t, tr.vector == x.vector && tr.code == 0 && tr.rip == testCode, "%s: %+v; want vector %d", x.name, tr, x.vector)
-		require.That(t, strings.Contains(strings.ToLower(c.Counts.LastUnknown), "fsin") == (x.name == "fsin"), "%s: the unknown instruction is %q", x.name, c.Counts.LastUnknown)
+		require.That(t, strings.Contains(strings.ToLower(c.Counts.LastUnknown), "rsm") == (x.name == "rsm"), "%s: the unknown instruction is %q", x.name, c.Counts.LastUnknown)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestExceptions(t *testing.T) {
 		}{
 			{"divide by zero", []byte{0x90, 0x31, 0xc9, 0xf7, 0xf1}, 0, vecDE, 0, 3, 0},
 			{"ud2", []byte{0x90, 0x0f, 0x0b}, 0, vecUD, 0, 1, 0},
-			{"not modelled: fsin", []byte{0x90, 0xd9, 0xfe}, 0, vecUD, 0, 1, 0},
+			{"not modelled: rsm", []byte{0x90, 0x0f, 0xaa}, 0, vecUD, 0, 1, 0},
 			{"lock without right", []byte{0xf0, 0x89, 0x00}, testData, vecUD, 0, 0, 0},
 			{"int3", []byte{0x90, 0xcc}, 0, vecBP, 0, 2, 0},
 			{"int 0x21", []byte{0xcd, 0x21}, 0, 0x21, 0, 2, 0},

@@ -9,7 +9,7 @@ import (
 
 // The x87 unit (SDM vol. 1, 8): every format of numbers, precision control, and exceptions, which are delivered in front
 // of the next instruction that waits. The pointers to the last instruction and operand hold only what fldenv, frstor
-// or fxrstor brought. Instructions are priced alike.
+// or fxrstor brought. Instructions are priced alike, but for the functions of SDM vol. 1, 5.2.4.
 
 // x87Form makes the row of an instruction that waits. bind gives its function.
 func x87Form(flags uint16, bind func(d *decoder, r *row) (f func(c *CPU, in *inst), ok bool)) row {
@@ -330,7 +330,7 @@ func ffree(f *fpu, i uint8) {
 	f.tags &^= f.tag(i)
 }
 
-// x87Rows are SDM vol. 1, 5.2, but for control and the functions of 5.2.4.
+// x87Rows are SDM vol. 1, 5.2, but for control.
 func x87Rows() map[x86asm.Op]row {
 	rows := map[x86asm.Op]row{
 		x86asm.FLD: x87Load(asFloat), x86asm.FILD: x87Load(asInteger), x86asm.FBLD: x87Load(asDecimal),
@@ -365,6 +365,16 @@ func x87Rows() map[x86asm.Op]row {
 			return x.Scale(float.Extended, a, b)
 		})),
 		x86asm.FPREM: x87Plain(remainderOf(false)), x86asm.FPREM1: x87Plain(remainderOf(true)),
+
+		x86asm.FSIN: x87Plain(ofAngle((*float.Context).Sin)), x86asm.FCOS: x87Plain(ofAngle((*float.Context).Cos)),
+		x86asm.FSINCOS: x87Plain(ofAngle((*float.Context).Cos, (*float.Context).Sin)),
+		x86asm.FPTAN:   x87Plain(ofAngle((*float.Context).One, (*float.Context).Tan)),
+		x86asm.FPATAN:  x87Plain(intoSecond((*float.Context).Atan2)),
+		x86asm.F2XM1: x87Plain(onTop(func(x *float.Context, _ float.Format, a float.Number) float.Number {
+			return x.Exp2m1(float.Extended, a)
+		})),
+		x86asm.FYL2X:   x87Plain(intoSecond((*float.Context).Log2)),
+		x86asm.FYL2XP1: x87Plain(intoSecond((*float.Context).Log2p1)),
 	}
 	for _, x := range []struct {
 		plain, pop, integer x86asm.Op

@@ -111,3 +111,51 @@ func remainderOf(nearest bool) func(*CPU) {
 		}
 	}
 }
+
+// ofAngle makes an instruction of functions of an angle. The last one replaces it, and one before it is pushed. An angle that is too large
+// stays, and C2 says so (SDM vol. 1, 8.3.8).
+func ofAngle(ops ...func(x *float.Context, f float.Format, a float.Number) float.Number) func(*CPU) {
+	return func(c *CPU) {
+		f := &c.fpu
+		f.status &^= fswC1 | fswC2
+		more := len(ops) > 1
+		switch filled := f.filled(0); {
+		case !filled || more && f.filled(7):
+			if f.stackFault(filled) {
+				f.setRaw(0, indefinite)
+				if more {
+					f.rotate(false)
+					f.setRaw(0, indefinite)
+				}
+			}
+			return
+		case !f.get(0).Reduces():
+			f.status |= fswC2
+			return
+		}
+		x := f.context()
+		a := f.get(0)
+		var r [2]float.Number
+		for i, op := range ops {
+			r[len(ops)-1-i] = op(&x, float.Extended, a)
+		}
+		if f.raised(&x) { // C1 is of the last one
+			f.set(0, r[0])
+			if more {
+				f.rotate(false)
+				f.set(0, r[1])
+			}
+		}
+	}
+}
+
+// intoSecond makes an instruction of an operation on the second register and the top, which is popped.
+func intoSecond(op operation) func(*CPU) {
+	return func(c *CPU) {
+		if c.fpu.compute(func(x *float.Context, _ float.Format, a, b float.Number) float.Number {
+			return op(x, float.Extended, a, b)
+		}, 1, c.fpu.get(0), c.fpu.filled(0)) {
+			c.fpu.pop(1)
+		}
+	}
+}

@@ -21,7 +21,7 @@ import (
 // sine is the program that sets marks, but with an instruction in their place that is not modelled.
 func sine(t *testing.T) []byte {
 	f := require.Must(distro.Mark())(t)
-	return bytes.ReplaceAll(f.Data, []byte{0x0f, 0xa2}, []byte{0xd9, 0xfe}) // cpuid, fsin
+	return bytes.ReplaceAll(f.Data, []byte{0x0f, 0xa2}, []byte{0x0f, 0xaa}) // cpuid, rsm
 }
 
 // TestCommand runs a shell of busybox under a probe that counts its writes, and without. The region is between marks. An
@@ -61,7 +61,7 @@ func TestCommand(t *testing.T) {
 	require.Error(t, require.Err(lab.Command(order("echo no", nil), nil)), "the command ended before it set mark 1", "no mark")
 	refused, err := lab.Command(measuring.Command{Args: []string{"/bin/sine", "mark", "begin"}}, nil)
 	require.NoError(t, err)
-	require.Error(t, refused.Err(), "killed by signal 4, which has executed FSIN at 0x", "an instruction that is not modelled")
+	require.Error(t, refused.Err(), "killed by signal 4, which has executed RSM at 0x", "an instruction that is not modelled")
 	none, err := lab.Command(measuring.Command{Args: []string{"/bin/none"}}, nil)
 	require.NoError(t, err)
 	if got := string(none.Output); got != "/bin/none: the kernel does not execute it: error 2\n" || none.Status != 127<<8 {
