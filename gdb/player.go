@@ -129,7 +129,7 @@ func (p *player) forward(cpu int, steps bool) (stop, error) {
 	p.inst.resume <- struct{}{}
 	st, err := p.wait()
 	if err == nil && st.reason == watched && p.inst.m.ISA().GDB.Early {
-		_, err = p.seek(p.inst.hit.position, firstSlack)
+		_, err = p.seek(p.inst.hit.position)
 	}
 	return st, err
 }
@@ -144,7 +144,7 @@ func (p *player) backward(cpu int, steps bool) (stop, error) {
 	if err != nil || st.reason == interrupted {
 		return st, err
 	}
-	_, err = p.seek(to, firstSlack)
+	_, err = p.seek(to)
 	return st, err
 }
 
@@ -153,8 +153,8 @@ func (p *player) backward(cpu int, steps bool) (stop, error) {
 const firstSlack = 20_000 * clock.PerCycle
 
 // seek runs a new machine up to a position. It looks at all instructions from some time before.
-func (p *player) seek(to position, slack clock.Ticks) (stop, error) {
-	for ; ; slack *= 16 {
+func (p *player) seek(to position) (stop, error) {
+	for slack := clock.Ticks(firstSlack); ; slack *= 16 {
 		from := max(to.time-slack, 0)
 		p.start(goal{until: &to, from: from}, from)
 		st, err := p.wait()

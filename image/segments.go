@@ -86,12 +86,7 @@ func (im *Image) checkOverlap() error {
 // executable tells whether an executable segment covers the virtual address. It relies on unsigned
 // wrap-around: an address below the segment gives a difference that is larger than any size.
 func (im *Image) executable(va uint64) bool {
-	for i := range im.Segments {
-		if s := &im.Segments[i]; s.Exec && va-s.VA < s.MemSize {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(im.Segments, func(s Segment) bool { return s.Exec && va-s.VA < s.MemSize })
 }
 
 // loadSections notes the sections that have addresses. Only those with SHF_ALLOC exist at run time;

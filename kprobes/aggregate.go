@@ -1,6 +1,10 @@
 package kprobes
 
-import "kprobesim/image"
+import (
+	"slices"
+
+	"kprobesim/image"
+)
 
 // share makes an address ready for a further probe. It has one probe, or several, or an aggregate whose last child has
 // gone while its jump waits for being undone, or probes that are gone with a module's text.
@@ -139,12 +143,7 @@ func (k *Kprobes) mayOptimize(c Caller, s *site) error {
 
 // anyChild reports whether a child has a handler of the kind.
 func (k *Kprobes) anyChild(s *site, handler image.Field) bool {
-	for _, p := range k.children(s.head) {
-		if k.m.Load(p, handler) != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.children(s.head), func(p uint64) bool { return k.m.Load(p, handler) != 0 })
 }
 
 // freeAggregate gives back everything a site with an aggregate had.

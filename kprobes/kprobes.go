@@ -1,6 +1,7 @@
 package kprobes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -275,15 +276,7 @@ func (k *Kprobes) site(addr uint64) *site {
 // search is in an index of our own beside the hash table, as regions ask for neighbours by
 // address.
 func (k *Kprobes) search(addr uint64) (int, bool) {
-	return slices.BinarySearchFunc(k.sites, addr, func(s *site, a uint64) int {
-		switch {
-		case s.addr < a:
-			return -1
-		case s.addr > a:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(k.sites, addr, func(s *site, a uint64) int { return cmp.Compare(s.addr, a) })
 }
 
 // siteOf finds where a struct kprobe is registered, nil if it is not.

@@ -70,17 +70,19 @@ func (r *ring) closes(n uint64) bool {
 var errRing = errors.New("the list leads back into itself: somebody has put a member on it twice")
 
 // hlist returns the structures of a chain.
-func (k *Kprobes) hlist(head uint64, l links) []uint64 {
-	var nodes []uint64
+func (k *Kprobes) hlist(head uint64, l links) []uint64 { return k.chain(head, k.l.list, l.next, 0) }
+
+// chain returns the structures of a list, from the node that a member of its head leads to up to the last, or to one at end.
+func (k *Kprobes) chain(head uint64, first, next image.Field, end uint64) (all []uint64) {
 	var r ring
-	for n := k.m.Load(head, k.l.list); n != 0; n = k.m.Load(n-l.next.Offset, l.next) {
+	for n := k.m.Load(head, first); n != end && n != 0; n = k.m.Load(n-next.Offset, next) {
 		if r.closes(n) {
 			k.m.Fail(errRing, "reading a list", head)
 			break
 		}
-		nodes = append(nodes, n-l.next.Offset)
+		all = append(all, n-next.Offset)
 	}
-	return nodes
+	return all
 }
 
 // The list that an aggregate's children are on: circular, the aggregate's own node is the head.
@@ -123,18 +125,8 @@ func (k *Kprobes) listDel(p uint64) {
 
 // children returns the probes of an aggregate in the order in which they run.
 func (k *Kprobes) children(head uint64) []uint64 {
-	off := k.l.p.listNext.Offset
 	next := k.l.p.listNext
-	var ps []uint64
-	var r ring
-	for n := k.m.Load(head, next); n != head+off && n != 0; n = k.m.Load(n-off, next) {
-		if r.closes(n) {
-			k.m.Fail(errRing, "reading a list", head)
-			break
-		}
-		ps = append(ps, n-off)
-	}
-	return ps
+	return k.chain(head, next, next, head+next.Offset)
 }
 
 // Fibonacci hashing of pointers, as in the guest's linux/hash.h.

@@ -136,7 +136,16 @@ func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
 	if err := s.Check(k.era.Year); err != nil {
 		return err
 	}
-	for _, h := range k.handlers(s) {
+	if s.Kind == Kretprobe {
+		k.m.Store(p.Addr, k.l.r.maxactive, uint64(uint32(s.MaxActive)))
+		k.m.Store(p.Addr, k.l.r.dataSize, s.DataSize)
+	}
+	return k.storeHandlers(p.Addr, k.handlers(s))
+}
+
+// storeHandlers stores the addresses of handlers into the structure at an address.
+func (k *Kprobes) storeHandlers(at uint64, handlers []handler) error {
+	for _, h := range handlers {
 		if h.name == "" {
 			continue
 		}
@@ -144,11 +153,7 @@ func (k *Kprobes) setHandlers(p *Probe, s Spec) error {
 		if !ok || !fn.Typed {
 			return fmt.Errorf("handler %s: image %s has no such function", h.name, k.im.Name)
 		}
-		k.m.Store(p.Addr, h.at, fn.Pointer)
-	}
-	if s.Kind == Kretprobe {
-		k.m.Store(p.Addr, k.l.r.maxactive, uint64(uint32(s.MaxActive)))
-		k.m.Store(p.Addr, k.l.r.dataSize, s.DataSize)
+		k.m.Store(at, h.at, fn.Pointer)
 	}
 	return nil
 }

@@ -13,13 +13,13 @@ import (
 // userLayout is where things are in struct uprobe, and what else probes of user space read. Its size is zero where the
 // kernel has none.
 type userLayout struct {
-	size                             uint64
-	user                             image.Field // of struct kprobe
-	inode, offset, addr, vma, page   image.Field // of struct uprobe
-	address                          image.Field // of struct page: where the kernel sees it
-	returnPre, trampolinePre         uint64      // handlers as a pointer in C holds them
-	watched, watchedSize, trampoline uint64
-	reinserted                       uint64
+	size                           uint64
+	user                           image.Field // of struct kprobe
+	inode, offset, addr, vma, page image.Field // of struct uprobe
+	address                        image.Field // of struct page: where the kernel sees it
+	returnPre, trampolinePre       uint64      // handlers as a pointer in C holds them
+	watched, watchedSize           uint64
+	reinserted                     uint64
 }
 
 // userSite is one registered probe of user space.
@@ -58,8 +58,6 @@ func (k *Kprobes) findUsers() error {
 	u.watched, u.watchedSize = list.Addr, list.Size
 	count, _ := k.im.Symbol("user_reinserted")
 	u.reinserted = count.Addr
-	fn, _ := k.im.Func("user_trampoline")
-	u.trampoline = fn.Entry
 	var err error
 	u.size, err = k.im.Layout("uprobe", image.Parts{
 		"inode": &u.inode, "offset": &u.offset, "addr": &u.addr, "vma": &u.vma, "page": &u.page,

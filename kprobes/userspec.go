@@ -77,15 +77,8 @@ func (k *Kprobes) buildUser(c Caller, p *UserProbe, s UserSpec) (err error) {
 	k.m.Store(p.Addr, k.users.user, p.user)
 	k.m.Store(p.user, k.users.inode, s.File.Inode)
 	k.m.Store(p.user, k.users.offset, p.off)
-	for _, h := range []handler{{s.Handler, pre}, {s.Post, k.l.p.post}, {s.Fault, k.l.p.fault}} {
-		if h.name == "" {
-			continue
-		}
-		fn, ok := k.im.Func(h.name)
-		if !ok || !fn.Typed {
-			return fmt.Errorf("handler %s: image %s has no such function", h.name, k.im.Name)
-		}
-		k.m.Store(at, h.at, fn.Pointer)
+	if err := k.storeHandlers(at, []handler{{s.Handler, pre}, {s.Post, k.l.p.post}, {s.Fault, k.l.p.fault}}); err != nil {
+		return err
 	}
 	if s.Return {
 		k.m.Store(p.Addr, k.l.p.pre, k.users.returnPre)

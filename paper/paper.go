@@ -93,7 +93,14 @@ func (p *Paper) functions() template.FuncMap {
 		// Numbers: of an experiment, a point and a metric; the last two of cycles and microseconds per hit.
 		"val": p.value, "cycles": p.cycles, "us": p.micros, "errors": p.errors, "sisters": p.sisters, "repeats": p.repeats,
 		"over": over, "minus": minus, "most": p.most, "distinct": p.distinct, "mean": mean, "largest": largest, "count": count, "tens": tens,
-		"num": number, "schedules": p.schedules, "violations": p.violations, "caught": p.caught, "mutants": p.mutantCount, "cells": p.cells, "stores": p.stores, "orders": p.orders,
+		"num":        number,
+		"schedules":  p.sum("schedules", false, func(s Search) uint64 { return s.Schedules }),
+		"violations": p.sum("violations", false, func(s Search) uint64 { return s.Violations }),
+		"cells":      p.sum("cells", false, func(s Search) uint64 { return uint64(s.Cells) }),
+		"stores":     p.sum("kinds of stores", false, func(s Search) uint64 { return uint64(s.Stores) }),
+		"orders":     p.sum("kinds of stores in both orders", false, func(s Search) uint64 { return uint64(s.Orders) }),
+		"caught":     p.sum("mistakes found", true, func(s Search) uint64 { return min(1, s.Violations) }),
+		"mutants":    p.sum("mistakes made", true, func(Search) uint64 { return 1 }),
 		// Comparisons, and the sentence that one carries.
 		"below": below, "above": above, "near": near, "under": under, "none": none, "some": some, "all": all, "claim": p.claim,
 		// Tables, figures and texts.

@@ -205,43 +205,16 @@ func (p *Paper) searches() (all []Search, err error) {
 	return p.ran, err
 }
 
-// schedules, violations, caught and mutants sum up the searches.
-func (p *Paper) schedules() (Quantity, error) {
-	return p.sum("schedules", func(s Search) (uint64, bool) { return s.Schedules, s.Mutant == "" })
-}
-
-func (p *Paper) violations() (Quantity, error) {
-	return p.sum("violations", func(s Search) (uint64, bool) { return s.Violations, s.Mutant == "" })
-}
-
-func (p *Paper) caught() (Quantity, error) {
-	return p.sum("mistakes found", func(s Search) (uint64, bool) { return min(1, s.Violations), s.Mutant != "" })
-}
-
-func (p *Paper) mutantCount() (Quantity, error) {
-	return p.sum("mistakes made", func(s Search) (uint64, bool) { return 1, s.Mutant != "" })
-}
-
-// cells, stores and orders sum up what the searches have covered of kernels without mistakes.
-func (p *Paper) cells() (Quantity, error) {
-	return p.sum("cells", func(s Search) (uint64, bool) { return uint64(s.Cells), s.Mutant == "" })
-}
-
-func (p *Paper) stores() (Quantity, error) {
-	return p.sum("kinds of stores", func(s Search) (uint64, bool) { return uint64(s.Stores), s.Mutant == "" })
-}
-
-func (p *Paper) orders() (Quantity, error) {
-	return p.sum("kinds of stores in both orders", func(s Search) (uint64, bool) { return uint64(s.Orders), s.Mutant == "" })
-}
-
-func (p *Paper) sum(what string, of func(Search) (uint64, bool)) (Quantity, error) {
-	q := Quantity{From: what + " of the searches"}
-	searches, err := p.searches()
-	for _, s := range searches {
-		if n, counts := of(s); counts {
-			q.V += float64(n)
+// sum returns a function that sums up a number of the searches in kernels with a mistake, or without.
+func (p *Paper) sum(what string, mistaken bool, of func(Search) uint64) func() (Quantity, error) {
+	return func() (Quantity, error) {
+		q := Quantity{From: what + " of the searches"}
+		searches, err := p.searches()
+		for _, s := range searches {
+			if (s.Mutant != "") == mistaken {
+				q.V += float64(of(s))
+			}
 		}
+		return q, err
 	}
-	return q, err
 }

@@ -53,14 +53,10 @@ const mostPrinted = 4096
 
 // printLine adds to the console what the guest prints. A level begins a line; -1 goes on with the one before.
 func (m *Machine) printLine(level int64, at, length uint64) {
-	text := make([]byte, min(length, mostPrinted))
-	for i := range text {
-		b, err := m.Load(at+uint64(i), 1)
-		if err != nil {
-			m.Stop(fmt.Errorf("printk: %w", err))
-			return
-		}
-		text[i] = byte(b)
+	text, err := m.ReadBytes(at, int(min(length, mostPrinted)))
+	if err != nil {
+		m.Stop(fmt.Errorf("printk: %w", err))
+		return
 	}
 	if before := m.console.String(); int32(level) >= 0 && before != "" && !strings.HasSuffix(before, "\n") {
 		m.console.WriteByte('\n')

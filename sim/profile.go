@@ -69,11 +69,6 @@ func (p *Profile) Step(s *cpus.Step) {
 	to.count++
 }
 
-// Reset forgets everything counted so far, for instance what came before the region of interest.
-func (p *Profile) Reset() {
-	*p = Profile{im: p.im, stacks: newStacks(p.im), phased: p.phased, user: p.user}
-}
-
 // Write writes the profile in the compressed format of pprof. Equal profiles give equal bytes: no
 // host time is in it.
 func (p *Profile) Write(w io.Writer) error {

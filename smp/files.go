@@ -3,6 +3,7 @@ package smp
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kprobesim/image"
@@ -63,13 +64,7 @@ const (
 
 // AddFile makes a file known. A kernel has one file of a path, the last that was added.
 func (k *Kernel) AddFile(f VirtualFile) {
-	for i := range k.files {
-		if k.files[i].Path == f.Path {
-			k.files[i] = &f
-			return
-		}
-	}
-	k.files = append(k.files, &f)
+	k.files = append(slices.DeleteFunc(k.files, func(o *VirtualFile) bool { return o.Path == f.Path }), &f)
 }
 
 // Paths lists the files in the order in which they were added.

@@ -184,11 +184,7 @@ func (s *Space) area(address uint64) *area {
 }
 
 // Mapped is a page of a space: its structure, where the kernel sees it, and the structure of its area.
-type Mapped struct {
-	Page, Address, VMA uint64
-	File               *File  // nil for memory without a file
-	Offset             uint64 // of the page in its file
-}
+type Mapped struct{ Page, Address, VMA uint64 }
 
 // Page returns what is mapped at an address; false where nothing is.
 func (k *Kernel) Page(s *Space, address uint64) (Mapped, bool) {
@@ -198,12 +194,9 @@ func (k *Kernel) Page(s *Space, address uint64) (Mapped, bool) {
 	}
 	p := k.mem.Load(k.slot(a, address), k.pointer())
 	if p == 0 {
-		return Mapped{VMA: a.vma, File: a.file}, false
+		return Mapped{VMA: a.vma}, false
 	}
-	return Mapped{
-		Page: p, Address: k.mem.Load(p, k.spaces.l.address), VMA: a.vma, File: a.file,
-		Offset: a.offset + (address-a.start)&^(pageSize-1),
-	}, k.mem.Err == nil
+	return Mapped{Page: p, Address: k.mem.Load(p, k.spaces.l.address), VMA: a.vma}, k.mem.Err == nil
 }
 
 // Touch brings the page of an address in as an access of its task would.

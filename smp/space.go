@@ -1,6 +1,7 @@
 package smp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -183,12 +184,7 @@ func (k *Kernel) Program() (*File, error) {
 // userSegments lists the segments of user mode, by address.
 func (k *Kernel) userSegments() []image.Segment {
 	segs := slices.DeleteFunc(slices.Clone(k.im.Segments), func(s image.Segment) bool { return !s.User || s.MemSize == 0 })
-	slices.SortFunc(segs, func(a, b image.Segment) int {
-		if a.VA < b.VA {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(segs, func(a, b image.Segment) int { return cmp.Compare(a.VA, b.VA) })
 	return segs
 }
 
@@ -376,9 +372,7 @@ func (k *Kernel) coming(s *Space, f *File, offset uint64) (list []Mapped) {
 	})
 	for _, x := range s.arriving {
 		if x.at.file == f && x.at.offset+x.address-x.at.start == offset {
-			list = append(list, Mapped{
-				Page: x.page, Address: k.mem.Load(x.page, k.spaces.l.address), VMA: x.at.vma, File: f, Offset: offset,
-			})
+			list = append(list, Mapped{x.page, k.mem.Load(x.page, k.spaces.l.address), x.at.vma})
 		}
 	}
 	return list
@@ -398,7 +392,7 @@ func (k *Kernel) Pages(f *File, offset uint64) []Mapped {
 	}
 	offset &^= pageSize - 1
 	if p, ok := f.cached[offset/pageSize]; ok {
-		add(Mapped{Page: p, Address: k.mem.Load(p, k.spaces.l.address), File: f, Offset: offset})
+		add(Mapped{Page: p, Address: k.mem.Load(p, k.spaces.l.address)})
 	}
 	for _, s := range k.spaces.list {
 		for _, m := range k.coming(s, f, offset) {

@@ -2,6 +2,7 @@ package smp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kprobesim/image"
@@ -119,7 +120,7 @@ func (k *Kernel) create(c Caller, s Thread, fn, arg, mm uint64) (uint64, error) 
 func (k *Kernel) allocate() (m memory, err error) {
 	for i, r := range k.reaped {
 		if k.mem.Load(r.task, k.l.onCPU) == 0 {
-			k.reaped = append(k.reaped[:i], k.reaped[i+1:]...)
+			k.reaped = slices.Delete(k.reaped, i, i+1)
 			return r, k.g.WriteBytes(r.task, make([]byte, k.l.size))
 		}
 	}
@@ -174,8 +175,17 @@ func (k *Kernel) comm(addr uint64) string {
 	return s.String()
 }
 
-// Join waits until a task is dead. It can be asked once: the task's memory may then serve another.
-func (k *Kernel) Join(c Caller, addr uint64) error {
+// Join waits until tasks are dead. It can be asked once of each: the task's memory may then serve another.
+func (k *Kernel) Join(c Caller, tasks ...uint64) error {
+	for _, addr := range tasks {
+		if err := k.join(c, addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *Kernel) join(c Caller, addr uint64) error {
 	t := k.tasks[addr]
 	if t == nil || t.mem.task == 0 {
 		return fmt.Errorf("join of %#x, which is no kernel thread that was started here", addr)
@@ -203,12 +213,7 @@ func (k *Kernel) forget(t *task) {
 	if k.tasks[t.addr] == t {
 		delete(k.tasks, t.addr)
 	}
-	for i, o := range k.order {
-		if o == t {
-			k.order = append(k.order[:i], k.order[i+1:]...)
-			return
-		}
-	}
+	k.order = slices.DeleteFunc(k.order, func(o *task) bool { return o == t })
 }
 
 // threadFinished ends the guest's loop when the native slot of a kernel thread returns it.

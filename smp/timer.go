@@ -137,12 +137,7 @@ func (k *Kernel) timerCount(c Caller) uint64 {
 
 // interrupted tells whether the timer of some CPU is set for a jiffy or an earlier one.
 func (k *Kernel) interrupted(at int64) bool {
-	for i := range k.cpus {
-		if a := k.cpus[i].armed; a != 0 && a <= at {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.cpus, func(c cpuState) bool { return c.armed != 0 && c.armed <= at })
 }
 
 // many tells whether there is more than one CPU. With one, everything is done when it is asked for.

@@ -74,7 +74,7 @@ func newApp(stdout, stderr io.Writer) *app {
 	loader.Stdin = os.Stdin
 	a := &app{
 		out: &sticky{w: stdout}, err: &locked{w: stderr}, loader: loader,
-		measure: kinds.Measure, now: time.Now, program: keeping.Program,
+		measure: kinds.Measure, now: time.Now, program: host.Executable,
 	}
 	loader.Tell = newPlanning(a.err, time.Now)
 	return a

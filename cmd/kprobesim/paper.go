@@ -18,6 +18,7 @@ import (
 	"kprobesim/experiments"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/host"
 	"kprobesim/paper"
 	"kprobesim/races"
 	"kprobesim/results"
@@ -187,7 +188,7 @@ func (a *app) measureArtifact(file string) error {
 			return fmt.Errorf("%s: %w", c.Command, err)
 		}
 		c.Seconds = float64(time.Since(start).Milliseconds()) / 1000
-		c.MiB = mostMemory(cmd.ProcessState)
+		c.MiB = host.PeakOf(cmd.ProcessState) >> 20
 		fmt.Fprintf(a.out, "%8.1f s %6d MiB  %s\n", c.Seconds, c.MiB, c.Command)
 		out.Commands = append(out.Commands, c)
 	}

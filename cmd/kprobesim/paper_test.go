@@ -16,6 +16,7 @@ import (
 
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/host"
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/paper"
@@ -207,7 +208,7 @@ func TestMostMemory(t *testing.T) {
 			bound = max(bound, kib>>10+1)
 		}
 	}
-	if n := mostMemory(c.ProcessState); runtime.GOOS != "windows" && (n < 1 || n > bound) {
+	if n := host.PeakOf(c.ProcessState) >> 20; runtime.GOOS != "windows" && (n < 1 || n > bound) {
 		t.Errorf("%d MiB, want at most %d", n, bound)
 	}
 }

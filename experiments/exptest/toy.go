@@ -58,7 +58,7 @@ func toyISA() *cpus.ISA {
 // ToyLoader knows the toy ISA and the images of this program under the name of that ISA.
 func ToyLoader() *planning.Loader {
 	probes := &kprobes.Arch{Name: "toy", Then: kprobes.Boosted}
-	return &planning.Loader{Targets: []targets.Target{{Name: "toy", ISA: toyISA(), Probes: probes, Images: workloads.List()}}}
+	return planning.NewLoader(targets.Target{Name: "toy", ISA: toyISA(), Probes: probes, Images: workloads.List()})
 }
 
 // ToyMeasure gives each point numbers that follow from its probe, its machine and its replicate, without

@@ -1,8 +1,6 @@
 package keeping
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"os"
 	"strings"
@@ -14,16 +12,6 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
 )
-
-// A program is named by the bytes that run.
-func TestProgram(t *testing.T) {
-	file := require.Must(os.Executable())(t)
-	b := require.Must(os.ReadFile(file))(t)
-	sum := sha256.Sum256(b)
-	if got, err := Program(); err != nil || got != hex.EncodeToString(sum[:]) {
-		t.Errorf("%s, %v; want the hash of %s", got, err, file)
-	}
-}
 
 // What is kept is not measured again, but by a fresh store, which keeps what it measured. What fails is not kept.
 func TestMeasureKeeps(t *testing.T) {

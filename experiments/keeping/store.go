@@ -9,10 +9,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/gob"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -70,24 +68,6 @@ func (s *Store) read(dir string) error {
 }
 
 func short(hash string) string { return hash[:min(16, len(hash))] }
-
-// Program names the build that runs by the hash of its file: whatever changes a measurement changes that.
-func Program() (string, error) {
-	file, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
 
 // Close ends the use of a store.
 func (s *Store) Close() (err error) {

@@ -54,10 +54,8 @@ func (s *session) occupy(c smp.Caller, load string, first int) (stop func() erro
 		if err := s.set(task.over, 1); err != nil {
 			return err
 		}
-		for _, t := range tasks {
-			if err := s.k.Join(c, t); err != nil {
-				return err
-			}
+		if err := s.k.Join(c, tasks...); err != nil {
+			return err
 		}
 		return s.set(task.over, 0)
 	}, nil

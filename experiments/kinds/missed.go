@@ -58,10 +58,5 @@ func (s *session) callers(calls *int64) error {
 		}
 		tasks = append(tasks, task)
 	}
-	for _, t := range tasks {
-		if err := s.k.Join(s.call, t); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.k.Join(s.call, tasks...)
 }

@@ -25,10 +25,8 @@ func (s *session) scaling(m *Measurement) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range hitters.tasks {
-		if err := s.k.Join(s.call, t); err != nil {
-			return err
-		}
+	if err := s.k.Join(s.call, hitters.tasks...); err != nil {
+		return err
 	}
 	if err := s.verify(); err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
-	"kprobesim/targets"
 )
 
 // A plan names its inputs whatever its loader has read before.
@@ -73,7 +72,7 @@ func TestCollectedKinds(t *testing.T) {
 		{`["user-probes", "user-probes-power5"]` + "\nfigures = [\"user-probes\"]", "", "draw them together by a table [figure]"},
 		{`["irq-off"]` + "\nfigures = [\"overhead\"]", "", `"overhead" is of kind overhead: no such experiment is collected`},
 	} {
-		l := &planning.Loader{Targets: targets.List()}
+		l := planning.NewLoader()
 		p, err := l.Plan(exptest.Write(t, t.TempDir(), "both.toml", head+c.text), nil)
 		if c.want != "" {
 			require.Error(t, err, c.want, "%s", c.text)

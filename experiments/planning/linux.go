@@ -76,27 +76,15 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 			p.errs.Join(at(root, "workload"), fmt.Errorf("workload.%w", err))
 			return
 		}
-		if err := p.l.userObjects(e.Probes, k); err != nil {
-			p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
-			return
-		}
-		p.leaveOutWays(e, k)
-		p.points(root, pt, e, c, nil)
-		return
-	}
-	if err := p.l.linuxModule(root, pt.Linux, file, pt.Kernel.Era); err != nil {
+	} else if err := p.l.linuxModule(root, pt.Linux, file, pt.Kernel.Era); err != nil {
 		p.errs.Join(at(root, "linux", "module"), fmt.Errorf("linux.module: %w", err))
 		return
 	}
-	if err := p.l.userModules(e.Probes); err != nil {
+	if err := p.l.userFiles(e.Probes, k); err != nil {
 		p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
 		return
 	}
-	if err := p.l.userObjects(e.Probes, k); err != nil {
-		p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
-		return
-	}
-	if pt.Linux.ModuleHash == "" {
+	if pt.Linux.Working == nil && pt.Linux.ModuleHash == "" {
 		p.leaveOut(e, pt.Target.ISA, pt.Kernel.Era)
 	}
 	p.leaveOutWays(e, k)
@@ -256,9 +244,6 @@ func (l *Loader) kernel(file string) (*packaged, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.kernels == nil {
-		l.kernels = map[string]*packaged{}
-	}
 	l.kernels[file] = &packaged{schema.Image{Image: read.Image, Hash: outdir.Hash(b)}, read}
 	return l.kernels[file], nil
 }
@@ -316,21 +301,6 @@ func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux, kernel, release st
 	return nil
 }
 
-// userModules reads the modules of points that insert one.
-func (l *Loader) userModules(probes []schema.Probe) (err error) {
-	for _, p := range probes {
-		m := p.Linux.Module
-		if m == nil {
-			continue
-		}
-		if m.File, err = experiments.ReadLimited(m.Path); err != nil {
-			return fmt.Errorf("%s: file: %w", p.Name, err)
-		}
-		l.depend("module", m.Path, outdir.Hash(m.File))
-	}
-	return nil
-}
-
 // toolsOf lists the tools of points.
 func toolsOf(probes []schema.Probe) (tools []*schema.UserTool) {
 	for _, p := range probes {
@@ -341,10 +311,17 @@ func toolsOf(probes []schema.Probe) (tools []*schema.UserTool) {
 	return tools
 }
 
-// userObjects reads the object files of points that attach one, and says what is wrong with them before anything runs.
-func (l *Loader) userObjects(probes []schema.Probe, k *packaged) (err error) {
+// userFiles reads the modules of points that insert one, and the object files of points that attach one. It says what is wrong
+// with the latter before anything runs.
+func (l *Loader) userFiles(probes []schema.Probe, k *packaged) (err error) {
 	for _, p := range probes {
-		o := p.Linux.Object
+		m, o := p.Linux.Module, p.Linux.Object
+		if m != nil {
+			if m.File, err = experiments.ReadLimited(m.Path); err != nil {
+				return fmt.Errorf("%s: file: %w", p.Name, err)
+			}
+			l.depend("module", m.Path, outdir.Hash(m.File))
+		}
 		if o == nil {
 			continue
 		}

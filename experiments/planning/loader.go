@@ -21,8 +21,16 @@ import (
 	"kprobesim/workloads"
 )
 
-// NewLoader returns a loader that knows the targets of this program.
-func NewLoader() *Loader { return &Loader{Targets: targets.List()} }
+// NewLoader returns a loader that knows some targets; all of this program when none is given.
+func NewLoader(known ...targets.Target) *Loader {
+	if len(known) == 0 {
+		known = targets.List()
+	}
+	return &Loader{
+		Targets: known, wholes: map[string]whole{}, layers: map[string]*doc.Node{}, machines: map[*doc.Node]*machines.Machine{},
+		images: map[string]*schema.Image{}, kernels: map[string]*packaged{},
+	}
+}
 
 // Architectures returns those for which the documents of Kprobes promise probes.
 func (*Loader) Architectures() []targets.Architecture { return targets.Architectures() }
@@ -77,8 +85,7 @@ func (l *Loader) title(what, folder, name string) (string, error) {
 	return doc.Text(n)
 }
 
-// Loader finds and reads everything that an experiment names. The zero Loader knows nothing; use
-// NewLoader.
+// Loader finds and reads everything that an experiment names. NewLoader makes one.
 type Loader struct {
 	Targets []targets.Target
 	Stdin   io.Reader // the experiment "-", or nil
@@ -143,9 +150,6 @@ func (l *Loader) Machine(name, base string, sets []doc.Setting) (*machines.Machi
 		m.Mark(machineSetting(s))
 	}
 	if len(sets) == 0 && errs.Err() == nil {
-		if l.machines == nil {
-			l.machines = map[*doc.Node]*machines.Machine{}
-		}
 		l.machines[file] = m
 	}
 	return m, errs.Err()
@@ -205,9 +209,6 @@ func (l *Loader) wholeOf(what, folder, name, base string) (*doc.Node, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if l.wholes == nil {
-		l.wholes = map[string]whole{}
 	}
 	l.wholes[key] = whole{root, used}
 	return root, nil
@@ -312,13 +313,9 @@ func (l *Loader) layered(what, folder, name, base string, above []string) (*doc.
 // keep notes an experiment as its file and those below it have it. The setup that a published figure
 // was measured on is looked up there.
 func (l *Loader) keep(what string, whole *doc.Node) {
-	if what != "experiment" {
-		return
+	if what == "experiment" {
+		l.layers[whole.Pos.File] = whole
 	}
-	if l.layers == nil {
-		l.layers = map[string]*doc.Node{}
-	}
-	l.layers[whole.Pos.File] = whole
 }
 
 // single reads and parses one file.
@@ -381,14 +378,10 @@ func (l *Loader) image(k schema.Kernel, base string) (*schema.Image, error) {
 		return im, nil
 	}
 	im, err := load()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		l.images[name] = im
 	}
-	if l.images == nil {
-		l.images = map[string]*schema.Image{}
-	}
-	l.images[name] = im
-	return im, nil
+	return im, err
 }
 
 // findImage returns the name of an image and how to load it: a path has a slash, a name is one of the

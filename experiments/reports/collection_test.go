@@ -19,7 +19,6 @@ import (
 	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/formats"
-	"kprobesim/targets"
 )
 
 func collectionReport(t *testing.T, workers int, sets ...string) *reports.Report {
@@ -120,7 +119,7 @@ func TestCollectionOfKinds(t *testing.T) {
 	dir := t.TempDir()
 	file := exptest.Write(t, dir, "both.toml", "name = \"both\"\ntitle = \"Mine\"\ncollect = [\"overhead-pentium-m\", \"irq-off\"]\n"+
 		"figures = [\"overhead\", \"irq-off\"]\n[figure]\nx = \"probe\"\npanel = \"experiment\"\nmetric = \"us_per_hit\"\n")
-	p := require.Must((&planning.Loader{Targets: targets.List()}).Plan(file, nil))(t)
+	p := require.Must(planning.NewLoader().Plan(file, nil))(t)
 	r := reports.New(p, (&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
 		if pt.Kind == schema.KindOverhead {
 			return exptest.ToyMeasure(pt)

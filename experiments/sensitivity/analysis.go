@@ -22,7 +22,6 @@ type Analysis struct {
 	Plan    *schema.Plan // with the numbers as they are
 	Machine *machines.Machine
 	Left    Left
-	Refit   bool     // whether fitted numbers are fitted again
 	Effects []Effect // of the numbers that move a row
 	Notes   []string // of the fit
 
@@ -59,7 +58,7 @@ const mostHits = 100
 
 // New reads an experiment of the overhead of a hit with the options of --set, and finds the numbers to vary.
 func New(l *planning.Loader, name string, sets []string, fitAgain bool) (*Analysis, error) {
-	a := &Analysis{loader: l, name: name, sets: slices.Clone(sets), Refit: fitAgain}
+	a := &Analysis{loader: l, name: name, sets: slices.Clone(sets)}
 	plan, err := l.Plan(name, a.sets)
 	if err != nil {
 		return nil, err

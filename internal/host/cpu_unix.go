@@ -3,6 +3,7 @@
 package host
 
 import (
+	"os"
 	"runtime"
 	"syscall"
 	"time"
@@ -17,12 +18,22 @@ func usage() (u syscall.Rusage) {
 }
 
 // Peak returns the most memory that this process had at a time, in bytes; 0 where the host does not say.
-func Peak() int64 {
-	if most := int64(usage().Maxrss); runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // which count bytes: getrusage(2)
-		return most
-	} else {
-		return most << 10
+func Peak() int64 { return peak(usage()) }
+
+// PeakOf is Peak of a process that has ended.
+func PeakOf(s *os.ProcessState) int64 {
+	u, ok := s.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
 	}
+	return peak(*u)
+}
+
+func peak(u syscall.Rusage) int64 {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" { // which count bytes, and others KiB: getrusage(2)
+		return int64(u.Maxrss)
+	}
+	return int64(u.Maxrss) << 10
 }
 
 // CPU returns the time that processors of the host have spent on this process, 0 where the host does not say.

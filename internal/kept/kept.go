@@ -8,12 +8,14 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
+
+	"kprobesim/internal/host"
 )
 
 // Folder is a folder of such files. None keeps anything.
@@ -36,7 +38,10 @@ func Kernels() Folder { return user("kernels", 4) }
 // its executable is part of what they are found by. It is read when somebody asks, and where it cannot be nothing is kept.
 func Boots() Folder {
 	f := user("boots", 8)
-	f.by = executable
+	f.by = func() string {
+		sum, _ := host.Executable() // "" where it cannot be read
+		return sum
+	}
 	return f
 }
 
@@ -47,24 +52,6 @@ func user(name string, most int) Folder {
 	}
 	return Folder{path: filepath.Join(dir, "kprobesim", name), most: most}
 }
-
-// executable returns the hash of the running program's file, or "" where it cannot be read.
-var executable = sync.OnceValue(func() string {
-	path, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return string(h.Sum(nil))
-})
 
 // file names the file for a key; false where nothing is kept.
 func (f Folder) file(key []byte) (string, bool) {
@@ -110,14 +97,8 @@ func (f Folder) Save(key, content []byte) {
 		return
 	}
 	sum := sha256.Sum256(content)
-	_, err = t.Write(sum[:])
-	if err == nil {
-		_, err = t.Write(content)
-	}
-	if closed := t.Close(); err == nil {
-		err = closed
-	}
-	if err != nil || os.Rename(t.Name(), file) != nil {
+	_, err = io.Copy(t, io.MultiReader(bytes.NewReader(sum[:]), bytes.NewReader(content)))
+	if errors.Join(err, t.Close()) != nil || os.Rename(t.Name(), file) != nil {
 		_ = os.Remove(t.Name()) // what is left is found by no name
 		return
 	}

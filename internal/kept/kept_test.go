@@ -75,7 +75,7 @@ func TestByTheProgram(t *testing.T) {
 		_, ok := of(program).Load(key)
 		require.That(t, ok == want, "%q finds it: %v", program, ok)
 	}
-	require.That(t, len(executable()) == 32, "the executable of this test cannot be read")
+	require.That(t, len(Boots().by()) == 64, "the executable of this test cannot be read")
 }
 
 // TestUsed drops what was not used for longest.

@@ -169,7 +169,7 @@ func (b *Bench) build(pkg, binary string) error {
 	if err := os.WriteFile(overlay, text, 0o666); err != nil {
 		return err
 	}
-	return command(b.root, nil, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./"+pkg)
+	return command(b.root, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./"+pkg)
 }
 
 // images builds the guest kernels of a mutant and returns their folder.
@@ -190,7 +190,7 @@ func (b *Bench) images(i int) (string, error) {
 	}
 	for _, name := range slices.Sorted(slices.Values(m.Images)) {
 		isa, variant, _ := strings.Cut(name, "-")
-		if err := command(sources, nil, "sh", "build.sh", filepath.Join(folder, name+".elf"), variant, isa); err != nil {
+		if err := command(sources, "sh", "build.sh", filepath.Join(folder, name+".elf"), variant, isa); err != nil {
 			return "", fmt.Errorf("%s: image %s: %w", m, name, err)
 		}
 	}
@@ -198,9 +198,9 @@ func (b *Bench) images(i int) (string, error) {
 }
 
 // command runs a command whose output is part of its error.
-func command(folder string, env []string, name string, args ...string) error {
+func command(folder, name string, args ...string) error {
 	c := exec.Command(name, args...)
-	c.Dir, c.Env = folder, append(os.Environ(), env...)
+	c.Dir = folder
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}

@@ -19,13 +19,12 @@ import (
 
 // A pkg is a package of the module as go list tells of it.
 type pkg struct {
-	ImportPath, Dir, Export                     string
-	GoFiles, Imports, TestImports, XTestImports []string
-	Deps, TestGoFiles, XTestGoFiles             []string
-	Module                                      *struct{ Main bool }
-	Standard                                    bool
-	files                                       []*ast.File
-	texts                                       []string
+	ImportPath, Dir, Export            string
+	GoFiles, TestImports, XTestImports []string
+	Deps, TestGoFiles, XTestGoFiles    []string
+	Module                             *struct{ Main bool }
+	files                              []*ast.File
+	texts                              []string
 }
 
 // A tree is all packages, and what the type checker knows of them.
@@ -44,7 +43,7 @@ func apart(path string) bool {
 
 // load lists the packages of the module at root and compiles what they export.
 func load(root string) (*tree, error) {
-	c := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Imports,Deps,TestImports,XTestImports,TestGoFiles,XTestGoFiles,Module,Standard", "./...")
+	c := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Deps,TestImports,XTestImports,TestGoFiles,XTestGoFiles,Module", "./...")
 	c.Dir, c.Stderr = root, os.Stderr
 	out, err := c.Output()
 	if err != nil {

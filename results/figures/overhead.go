@@ -292,10 +292,8 @@ func phaseStack(s *results.Set, points []results.Point, phases []string, frame F
 }
 
 func hasPhase(s *results.Set, p results.Point, phases []string) bool {
-	for _, phase := range phases {
-		if _, ok := s.Get(p, results.PhaseMetric(phase)); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(phases, func(phase string) bool {
+		_, ok := s.Get(p, results.PhaseMetric(phase))
+		return ok
+	})
 }

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -203,15 +204,7 @@ func swings(s *results.Set, row results.Point, most int) []Swing {
 		high, _ := s.Get(p, results.MetricHighPct)
 		all = append(all, Swing{name, low.Value.Float(), high.Value.Float()})
 	}
-	slices.SortStableFunc(all, func(a, b Swing) int {
-		switch p, q := a.size(), b.size(); {
-		case p > q:
-			return -1
-		case p < q:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b Swing) int { return cmp.Compare(b.size(), a.size()) })
 	all = slices.DeleteFunc(all, func(w Swing) bool { return w.size() < leastSwing })
 	return all[:min(most, len(all))]
 }
