@@ -1,4 +1,4 @@
 package planning
 
 // Forget drops the files that were read, so that the next plan reads them again.
-func (l *Loader) Forget() { l.wholes = nil }
+func (l *Loader) Forget() { clear(l.wholes) }
