@@ -239,17 +239,14 @@ func TestReplies(t *testing.T) {
 		{fmt.Sprintf("M%x,1:01", end-4), "OK"},
 		{"vCont;c", "T05thread:1;replaylog:end;"},
 	} {
-		if got, _ := s.answer([]byte(x[0])); got != x[1] {
-			t.Errorf("%s: %s, want %s", x[0], got, x[1])
-		}
+		got, _ := s.answer([]byte(x[0]))
+		require.That(t, got == x[1], "%s: %s, want %s", x[0], got, x[1])
 	}
-	if said := s.log.(*bytes.Buffer).String(); strings.Count(said, "has written to memory") != 1 {
-		t.Errorf("of two writes the log says %q", said)
-	}
+	said := s.log.(*bytes.Buffer).String()
+	require.That(t, strings.Count(said, "has written to memory") == 1, "of two writes the log says %q", said)
 	broken := func(int, bool) (stop, error) { return stop{}, errDiffers }
-	if got, _ := s.resume(broken, 0, false); got != "E."+errDiffers.Error() {
-		t.Errorf("a run that fails: %s", got)
-	}
+	got, _ := s.resume(broken, 0, false)
+	require.That(t, got == "E."+errDiffers.Error(), "a run that fails: %s", got)
 }
 
 // TestTake holds that a state is not kept shortly after the beginning or beside another one, and that others may ask afterwards.
@@ -299,9 +296,8 @@ func FuzzPackets(f *testing.F) {
 		if text == "bs" || text == "bc" || strings.HasPrefix(text, "vCont") || text != "" && strings.Contains("cCsS", text[:1]) {
 			return
 		}
-		if reply, silent := s.answer(p); len(reply) > protocol.MaxPacket || silent && text[0] != 'k' {
-			t.Errorf("%q: a reply of %d bytes, none at all is %t", p, len(reply), silent)
-		}
+		reply, silent := s.answer(p)
+		require.That(t, len(reply) <= protocol.MaxPacket && (!silent || text[0] == 'k'), "%q: a reply of %d bytes, none at all is %t", p, len(reply), silent)
 		require.That(t, s.ending == nil || errors.Is(s.ending, errDetached) || errors.Is(s.ending, errKill), "%q ends the session: %v", p, s.ending)
 		s.ending = nil
 	})

@@ -22,9 +22,7 @@ func TestSymbols(t *testing.T) {
 			require.That(t, s.Name != "" && s.Name[0] == '.', "%s: a section with the name %q", name, s.Name)
 		}
 		names := require.Must(f.Section(".strtab").Data())(t)
-		if names[0] != 0 {
-			t.Errorf("%s: symbols without a name are called %q", name, names[:8])
-		}
+		require.That(t, names[0] == 0, "%s: symbols without a name are called %q", name, names[:8])
 		for i, s := range symbols {
 			if at := f.Sections[s.Section]; s.Section > 1 && s.Value-at.Addr >= at.Size || s.Value-f.Sections[1].Addr < f.Sections[1].Size && s.Section != 1 {
 				t.Errorf("%s: symbol %v is in section %v", name, s, at.SectionHeader)

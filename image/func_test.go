@@ -41,9 +41,8 @@ func descriptors() *imagetest.ELF {
 func TestFunc(t *testing.T) {
 	im := loadGood(t)
 	want := Func{Name: "outer", Entry: imagetest.Base + 0x20, Pointer: imagetest.Base + 0x20, Size: 0x60, Typed: true}
-	if f, ok := im.Func("outer"); !ok || f != want {
-		t.Errorf("outer is %+v, %v", f, ok)
-	}
+	f, ok := im.Func("outer")
+	require.That(t, ok && f == want, "outer is %+v, %v", f, ok)
 	if f, ok := im.Func("label"); !ok || f.Typed || f.Entry != imagetest.Base+0x30 {
 		t.Errorf("label is %+v, %v", f, ok)
 	}
@@ -67,9 +66,8 @@ func TestFuncWithDescriptors(t *testing.T) {
 	if !im.Descriptors() || im.Entry != imagetest.Base {
 		t.Errorf("descriptors %v, entry %#x", im.Descriptors(), im.Entry)
 	}
-	if s, off, ok := im.At(imagetest.Base + 0x24); !ok || s.Name != ".modern" || off != 4 || im.CName(s.Name) != "modern" {
-		t.Errorf("code of modern is in %s+%#x", s.Name, off)
-	}
+	s, off, ok := im.At(imagetest.Base + 0x24)
+	require.That(t, ok && s.Name == ".modern" && off == 4 && im.CName(s.Name) == "modern", "code of modern is in %s+%#x", s.Name, off)
 	if s, _, _ := im.At(opdAt + 30); s.Name != "modern" || s.Func {
 		t.Errorf("the descriptor of modern is %+v", s)
 	}
@@ -103,9 +101,8 @@ func TestDamagedDescriptors(t *testing.T) {
 	}
 	e := descriptors()
 	e.Data[0x200] = 8
-	if _, err := Load("bad.elf", e.Build()); err == nil || !bytes.Contains([]byte(err.Error()), []byte("entry 0x8")) {
-		t.Errorf("entry: error %v", err)
-	}
+	_, err := Load("bad.elf", e.Build())
+	require.That(t, err != nil && bytes.Contains([]byte(err.Error()), []byte("entry 0x8")), "entry: error %v", err)
 }
 
 // TestSplitName takes names apart as FullName puts them together.

@@ -26,9 +26,8 @@ func gccImage(tb testing.TB, flags ...string) []byte {
 	}, flags...)
 	cmd := exec.Command(cc, args...)
 	cmd.Dir = "testdata"
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		tb.Fatalf("%s %s: %v\n%s", cc, strings.Join(args, " "), err, msg)
-	}
+	msg, err := cmd.CombinedOutput()
+	require.Need(tb, err == nil, "%s %s: %v\n%s", cc, strings.Join(args, " "), err, msg)
 	b := require.Must(os.ReadFile(out))(tb)
 	return b
 }

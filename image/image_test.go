@@ -61,12 +61,10 @@ func TestSymbolAt(t *testing.T) {
 		sym, off, ok := im.At(imagetest.Base + c.at)
 		require.That(t, sym.Name == c.name && off == c.off && ok == (c.name != ""), "At(+%#x) = %q+%#x, %v; want %q+%#x", c.at, sym.Name, off, ok, c.name, c.off)
 	}
-	if name, start := im.SymbolOff(imagetest.Base + 0x25); name != "outer" || start != imagetest.Base+0x20 {
-		t.Errorf("SymbolOff = %q, %#x", name, start)
-	}
-	if _, _, ok := im.At(0); ok {
-		t.Error("address 0 has a symbol")
-	}
+	name, start := im.SymbolOff(imagetest.Base + 0x25)
+	require.That(t, name == "outer" && start == imagetest.Base+0x20, "SymbolOff = %q, %#x", name, start)
+	_, _, ok := im.At(0)
+	require.That(t, !ok, "address 0 has a symbol")
 	e := imagetest.Kernel() // with per-CPU data, linked at 0
 	e.Sections = append(e.Sections, imagetest.Section{Name: ".percpu", Size: 0x100, Flags: elf.SHF_ALLOC})
 	e.Symbols = append(e.Symbols,
@@ -104,9 +102,8 @@ func TestPhase(t *testing.T) {
 	} {
 		require.Equal(t, im.Phase(imagetest.Base+at), want, "Phase(+%#x)", at)
 	}
-	if addr, size, ok := im.Section(".slots"); addr != imagetest.Base+0x1000 || size != 0x100 || !ok {
-		t.Errorf(".slots is %#x bytes at %#x", size, addr)
-	}
+	addr, size, ok := im.Section(".slots")
+	require.That(t, addr == imagetest.Base+0x1000 && size == 0x100 && ok, ".slots is %#x bytes at %#x", size, addr)
 	if _, _, ok := im.Section(".comment"); ok {
 		t.Error(".comment has no address, but Section found one")
 	}
@@ -127,9 +124,8 @@ func TestUserSegment(t *testing.T) {
 	e := imagetest.Kernel()
 	addUser(e)
 	im := require.Must(Load("user.elf", e.Build()))(t)
-	if s := im.Segments; len(s) != 2 || !s[0].User || s[0].VA != 0x400000 || s[1].User {
-		t.Errorf("segments are %+v", s)
-	}
+	s := im.Segments
+	require.That(t, len(s) == 2 && s[0].User && s[0].VA == 0x400000 && !s[1].User, "segments are %+v", s)
 	require.Equal(t, im.Phase(0x400008), PhaseUser, "code of user mode is in phase")
 }
 
@@ -195,16 +191,14 @@ func TestLoadErrors(t *testing.T) {
 		require.That(t, im.addSegment(elf.ProgHeader{Vaddr: last, Paddr: last, Memsz: 2}, nil) != nil, "a segment that ends behind the addresses of %d bits is taken", bits)
 	}
 	top := change(func(e *imagetest.ELF) { e.Sections[4].Addr = -e.Sections[4].Size })
-	if _, err := Load("top.elf", top); err != nil {
-		t.Errorf("a section that ends with the address space: %v", err)
-	}
+	_, err := Load("top.elf", top)
+	require.That(t, err == nil, "a section that ends with the address space: %v", err)
 }
 
 func TestNoDebugInformation(t *testing.T) {
 	im := loadGood(t)
-	if _, _, ok := im.Line(imagetest.Base); ok {
-		t.Error("an image without DWARF has lines")
-	}
+	_, _, ok := im.Line(imagetest.Base)
+	require.That(t, !ok, "an image without DWARF has lines")
 	require.Error(t, require.Err(im.Struct("kprobe")), "-g", "a structure")
 	require.Error(t, require.Err(im.Enum("TASK_DEAD")), "-g", "a constant")
 }

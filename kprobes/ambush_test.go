@@ -180,9 +180,8 @@ func TestJprobeJoinsUnderADetour(t *testing.T) {
 				w.prey(a, want, w.addr("detour_called"), EventPatch, smp.EventStop)
 				q := value(w.k.Add(w.Call, Spec{Symbol: "bench_target", Kind: Jprobe, Handler: "jprobe_arguments"}))(w)
 				w.sleep(2)
-				if st := w.state(p); st.Mode == Optimized || st.Refusal == nil || st.Refusal.Rule != RuleJprobe {
-					t.Errorf("beside a jprobe: %+v %v", st, st.Refusal)
-				}
+				st := w.state(p)
+				require.That(t, st.Mode != Optimized && st.Refusal != nil && st.Refusal.Rule == RuleJprobe, "beside a jprobe: %+v %v", st, st.Refusal)
 				w.do(w.k.Remove(w.Call, q))
 				w.do(w.k.Remove(w.Call, p))
 				w.survives(a)

@@ -59,9 +59,8 @@ func holdRegisterByAddress(t *testing.T, kernel string) {
 	target, _ := g.im.Func("bench_target")
 	p, _ := g.Alloc(l.size, 64)
 	store := func(f image.Field, v uint64) { g.do(g.Store(p+f.Offset, f.Size, v)) }
-	if err := g.k.Register(g, Kprobe, p); !errors.Is(err, EINVAL) {
-		t.Errorf("neither address nor symbol: %v", err)
-	}
+	err := g.k.Register(g, Kprobe, p)
+	require.That(t, errors.Is(err, EINVAL), "neither address nor symbol: %v", err)
 	store(l.offset, target.Entry) // in 32 bits an offset reaches everything
 	if err := g.k.Register(g, Kprobe, p); !errors.Is(err, EINVAL) {
 		t.Errorf("an offset alone: %v", err)
@@ -74,9 +73,8 @@ func holdRegisterByAddress(t *testing.T, kernel string) {
 	if g.k.era.located {
 		want = flagEntry
 	}
-	if f, _ := g.Load(p+l.flags.Offset, 4); f != want {
-		t.Errorf("flags %#x after registration, want %#x", f, want)
-	}
+	f, _ := g.Load(p+l.flags.Offset, 4)
+	require.That(t, f == want, "flags %#x after registration, want %#x", f, want)
 	if err := g.k.Register(g, Kprobe, p); !errors.Is(err, EINVAL) {
 		t.Errorf("registered twice: %v", err)
 	}
@@ -89,9 +87,8 @@ func holdRegisterByAddress(t *testing.T, kernel string) {
 		t.Errorf("address and symbol: %v", err)
 	}
 	g.do(g.k.Unregister(g, Kprobe, p, q))
-	if a, _ := g.Load(q+l.addr.Offset, g.size()); a != 0 {
-		t.Errorf("address %#x of a probe that was not registered stays", a)
-	}
+	a, _ := g.Load(q+l.addr.Offset, g.size())
+	require.That(t, a == 0, "address %#x of a probe that was not registered stays", a)
 	g.do(g.k.Register(g, Kprobe, p)) // by the address that it still has
 }
 

@@ -54,12 +54,10 @@ func TestStepsOfBatches(t *testing.T) {
 				}
 			})
 			w.do(w.k.WaitOptimizer(w.Call))
-			if got := strings.Join(steps, " "); got != want {
-				t.Errorf("%s: steps\n%s\nwant\n%s", protocol, got, want)
-			}
-			if patches := map[bool]int{true: 3, false: 1}[protocol == PatchBreakpoint || protocol == PatchStore]; len(ids) != patches {
-				t.Errorf("%s: %d patches, want %d", protocol, len(ids), patches)
-			}
+			got := strings.Join(steps, " ")
+			require.That(t, got == want, "%s: steps\n%s\nwant\n%s", protocol, got, want)
+			patches := map[bool]int{true: 3, false: 1}[protocol == PatchBreakpoint || protocol == PatchStore]
+			require.That(t, len(ids) == patches, "%s: %d patches, want %d", protocol, len(ids), patches)
 			for _, p := range ps {
 				w.remove(p)
 			}
@@ -187,9 +185,8 @@ func TestBatchesFitAPage(t *testing.T) {
 			require.Need(t, err == nil && st.Mode == Optimized, "%+v, %v", st, err)
 		}
 		l.do(l.k.SetOptimization(l.Call, false))
-		if got := l.read("site_5", 128); got != was {
-			t.Errorf("text %s without jumps, was %s", got, was)
-		}
+		got := l.read("site_5", 128)
+		require.That(t, got == was, "text %s without jumps, was %s", got, was)
 		l.do(l.k.Unregister(l.Call, Kprobe, ps...))
 	})
 }

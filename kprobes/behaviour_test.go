@@ -159,16 +159,14 @@ func TestFaultInHandler(t *testing.T) {
 		p := l.add(Spec{Symbol: "bench_target", Handler: "handler_faulting", Fault: "fault_count"})
 		hits := l.percpu("handler_hits")
 		l.call("bench_target", 1, 2)
-		if n := l.percpu("handler_hits") - hits; n != 1 {
-			t.Errorf("fault handler called %d times", n)
-		}
+		n := l.percpu("handler_hits") - hits
+		require.That(t, n == 1, "fault handler called %d times", n)
 		want := uint64(1)
 		if l.k.era.Year == 2005 {
 			want = 0
 		}
-		if st := l.state(p); st.NMissed != want {
-			t.Errorf("%+v: a handler that faults counts as missed, but for 2005", st)
-		}
+		st := l.state(p)
+		require.That(t, st.NMissed == want, "%+v: a handler that faults counts as missed, but for 2005", st)
 	})
 }
 
@@ -252,9 +250,8 @@ func TestUnregisterWithInstanceOut(t *testing.T) {
 			require.That(t, l.m.Free(hook) != nil, "what held the instances together was not freed with the last of them")
 			return
 		}
-		if left := l.instancesOut(); len(left) != 0 || len(out) != 1 {
-			t.Errorf("%s: instances %x of %x stay", image, left, out)
-		}
+		left := l.instancesOut()
+		require.That(t, len(left) == 0 && len(out) == 1, "%s: instances %x of %x stay", image, left, out)
 		for _, ri := range out {
 			require.That(t, l.m.Free(ri) != nil, "%s: the instance was not freed when it came back", image)
 		}
@@ -303,9 +300,8 @@ func TestGuestRegisters(t *testing.T) {
 		l.call("unregister_kprobes", array, 2)
 		l.call("bench_target", 1, 2)
 		l.call("work_read", 1, 2)
-		if n := l.percpu("handler_hits") - hits; n != 3 {
-			t.Errorf("%d hits, want 3: before it was disabled, and enabled again, and of the second one", n)
-		}
+		n := l.percpu("handler_hits") - hits
+		require.That(t, n == 3, "%d hits, want 3: before it was disabled, and enabled again, and of the second one", n)
 	})
 }
 
@@ -318,9 +314,8 @@ func TestHitsWhileOptimizationIsPending(t *testing.T) {
 		if got := l.call("bench_target", 3, 4); got != want || l.percpu("handler_hits") != hits+1 {
 			t.Errorf("pending: result %#x (want %#x), %d hits", got, want, l.percpu("handler_hits")-hits)
 		}
-		if st := l.state(p); st.Mode == Optimized || !st.Queued {
-			t.Errorf("%+v", st)
-		}
+		st := l.state(p)
+		require.That(t, st.Mode != Optimized && st.Queued, "%+v", st)
 		l.do(l.k.WaitOptimizer(l.Call))
 		if got := l.call("bench_target", 3, 4); got != want || l.percpu("handler_hits") != hits+2 {
 			t.Errorf("optimized: result %#x (want %#x), %d hits", got, want, l.percpu("handler_hits")-hits)

@@ -21,9 +21,8 @@ func TestFaultHandlerGetsEveryNumber(t *testing.T) {
 				st := l.state(p)
 				require.That(t, st.NMissed == uint64(i+1), "%s: %+v after %d faults", isa, st, i+1)
 			}
-			if got := l.call("bench_loop", l.pointer("work_divide"), 1, 5, 2); got != want {
-				t.Errorf("%s: %#x after the traps, %#x before", isa, got, want)
-			}
+			got := l.call("bench_loop", l.pointer("work_divide"), 1, 5, 2)
+			require.That(t, got == want, "%s: %#x after the traps, %#x before", isa, got, want)
 		})
 	}
 }
@@ -88,12 +87,10 @@ func TestInlinedCopiesAreNotFound(t *testing.T) {
 		}
 		l.do(l.m.Store(l.symbol("buffer"), 2, 0))
 		l.call("work_init") // fills tables by inlined copies
-		if v, err := l.m.Load(l.symbol("buffer"), 2); v == 0 || err != nil {
-			t.Errorf("%s: the tables were not filled: %v", image, err)
-		}
-		if n := l.percpu("handler_hits") - hits; n != 0 {
-			t.Errorf("%s: %d hits in inlined copies", image, n)
-		}
+		v, err := l.m.Load(l.symbol("buffer"), 2)
+		require.That(t, v != 0 && err == nil, "%s: the tables were not filled: %v", image, err)
+		n := l.percpu("handler_hits") - hits
+		require.That(t, n == 0, "%s: %d hits in inlined copies", image, n)
 		l.call("next_number", 1, 2)
 		if n := l.percpu("handler_hits") - hits; n != 1 {
 			t.Errorf("%s: %d hits of a call, want 1", image, n)
@@ -154,9 +151,8 @@ func TestCostOfHavingKprobes(t *testing.T) {
 	}
 	for _, isa := range []string{"x86_64", "ppc64"} {
 		with, without := isa+"-2010", isa+"-2010-nokprobes"
-		if a, b := cycles(with, "bench_target"), cycles(without, "bench_target"); a != b || a == 0 {
-			t.Errorf("%s: 100 calls take %d instructions, without Kprobes %d", isa, a, b)
-		}
+		a, b := cycles(with, "bench_target"), cycles(without, "bench_target")
+		require.That(t, a == b && a != 0, "%s: 100 calls take %d instructions, without Kprobes %d", isa, a, b)
 		if a, b := cycles(with, "work_faulting"), cycles(without, "work_faulting"); a <= b {
 			t.Errorf("%s: 100 faults take %d instructions, without Kprobes %d", isa, a, b)
 		}

@@ -37,9 +37,8 @@ func TestEra2005TakesAnyAddress(t *testing.T) {
 		} else if _, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Offset: 1}); !errors.Is(err, EINVAL) {
 			t.Errorf("an address between two instructions: %v", err)
 		}
-		if _, err := l.k.Add(l.Call, Spec{Symbol: "find_probe"}); !errors.Is(err, EINVAL) {
-			t.Errorf("a function of the hit path: %v", err)
-		}
+		_, err := l.k.Add(l.Call, Spec{Symbol: "find_probe"})
+		require.That(t, errors.Is(err, EINVAL), "a function of the hit path: %v", err)
 		if _, err := l.k.Add(l.Call, Spec{Symbol: "no_such_function"}); !errors.Is(err, EINVAL) {
 			t.Errorf("unknown symbol: %v", err)
 		}

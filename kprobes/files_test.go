@@ -38,9 +38,8 @@ func TestFilesOfEras(t *testing.T) {
 			if l.k.jump != nil {
 				want = append(want, FileOptimization)
 			}
-			if got := l.smp.Paths(); !slices.Equal(got, want) {
-				t.Errorf("%s has %q, want %q", name, got, want)
-			}
+			got := l.smp.Paths()
+			require.That(t, slices.Equal(got, want), "%s has %q, want %q", name, got, want)
 			require.Error(t, require.Err(l.smp.ReadFile(l.Call, "/proc/nothing")), "-ENOENT", "%s: a file that is not there", name)
 		})
 	}

@@ -32,7 +32,6 @@ func TestPoolGrows(t *testing.T) {
 		t.Errorf("slot %#x, %v, %d taken", at, ok, p.taken())
 	}
 	tiny := newPool(Span{}, 16, 0, func() (Span, bool) { return Span{0x1000, 0x1008}, true })
-	if at, ok := tiny.take(); ok {
-		t.Errorf("a page without room for a slot gave %#x", at)
-	}
+	at, ok := tiny.take()
+	require.That(t, !ok, "a page without room for a slot gave %#x", at)
 }

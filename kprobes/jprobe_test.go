@@ -92,9 +92,8 @@ func TestJprobeSharesAnAddress(t *testing.T) {
 		l.remove(j)
 		l.do(l.k.Enable(l.Call, k))
 		l.do(l.k.WaitOptimizer(l.Call))
-		if st := l.state(k); m.mode == Optimized && st.Mode != Optimized {
-			t.Errorf("without the jprobe: %+v", st)
-		}
+		st := l.state(k)
+		require.That(t, m.mode != Optimized || st.Mode == Optimized, "without the jprobe: %+v", st)
 	})
 }
 
@@ -134,9 +133,8 @@ func TestGuestRegistersJprobes(t *testing.T) {
 		l.call("bench_target", 1, 2)
 		l.call("unregister_jprobes", array, 2)
 		l.call("bench_target", 1, 2)
-		if n := l.percpu("handler_hits") - hits; n != 1 || len(l.k.sites) != l.own {
-			t.Errorf("%d hits, want 1; %d probes left", n, len(l.k.sites)-l.own)
-		}
+		n := l.percpu("handler_hits") - hits
+		require.That(t, n == 1 && len(l.k.sites) == l.own, "%d hits, want 1; %d probes left", n, len(l.k.sites)-l.own)
 	})
 }
 

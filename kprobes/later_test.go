@@ -24,9 +24,8 @@ func TestLaterKernelsLackJprobes(t *testing.T) {
 			for _, f := range []string{"register_jprobe", "unregister_jprobe", "register_jprobes", "unregister_jprobes"} {
 				require.Equal(t, l.status(f, at, 1), -int32(ENOSYS), "%s: %s", image, f)
 			}
-			if _, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Fault: "fault_count"}); err == nil {
-				t.Errorf("%s: a fault handler is taken", image)
-			}
+			_, err := l.k.Add(l.Call, Spec{Symbol: "bench_target", Fault: "fault_count"})
+			require.That(t, err != nil, "%s: a fault handler is taken", image)
 		})
 	}
 }
@@ -40,9 +39,8 @@ func TestLaterKernelsAllocateManyInstances(t *testing.T) {
 			bootMany(t, image, cpus, o, func(w *crowd) {
 				p := w.add(Spec{Kind: Kretprobe, Symbol: "bench_target"})
 				free := len(w.k.hlist(w.k.freeHead(p.Addr), w.k.instanceLinks()))
-				if want := max(10, 2*cpus); free != want {
-					t.Errorf("%s, %d CPUs: %d instances, want %d", image, cpus, free, want)
-				}
+				want := max(10, 2*cpus)
+				require.That(t, free == want, "%s, %d CPUs: %d instances, want %d", image, cpus, free, want)
 				w.remove(p)
 			})
 		}

@@ -30,12 +30,10 @@ func TestForksAreHit(t *testing.T) {
 				probes = append(probes, l.add(Spec{Kind: Kprobe, Symbol: fn, Handler: "handler_count"}))
 			}
 			hits := l.percpu("handler_hits")
-			if got := l.call("fork_work", 0, 0x1000); got != first+1 {
-				t.Errorf("%s: the second child has number %d, the first %d", image, got, first)
-			}
-			if n := l.percpu("handler_hits") - hits; n != uint64(len(chain)) {
-				t.Errorf("%s: %d hits of %d probes", image, n, len(chain))
-			}
+			got := l.call("fork_work", 0, 0x1000)
+			require.That(t, got == first+1, "%s: the second child has number %d, the first %d", image, got, first)
+			n := l.percpu("handler_hits") - hits
+			require.That(t, n == uint64(len(chain)), "%s: %d hits of %d probes", image, n, len(chain))
 			for _, p := range probes {
 				l.remove(p)
 			}
@@ -99,9 +97,8 @@ func TestBacktraceShowsTheTrampoline(t *testing.T) {
 	for _, image := range libraryImages() {
 		bootImage(t, image, plain(), func(l *live) {
 			before := l.call("call_return_address", 1, 2)
-			if name, _, _ := l.m.Image().In(before); name != "call_return_address" {
-				t.Errorf("%s: without a probe it returns to %s", image, name)
-			}
+			name, _, _ := l.m.Image().In(before)
+			require.That(t, name == "call_return_address", "%s: without a probe it returns to %s", image, name)
 			if text := l.m.Console(); !strings.Contains(text, "] call_return_address+0x") || strings.Contains(text, "trampoline") {
 				t.Errorf("%s: without a probe the backtrace is\n%s", image, text)
 			}
@@ -124,12 +121,10 @@ func TestListedFunctionsRefuse(t *testing.T) {
 		bootImage(t, image, plain(), func(l *live) {
 			f, _ := l.m.Image().Func("unprobed_sum")
 			listed := l.k.era.blacklist
-			if refused := l.k.barred(f.Entry) != nil; refused != listed {
-				t.Errorf("%s: refused: %v; the kernel knows NOKPROBE_SYMBOL: %v", image, refused, listed)
-			}
-			if g, _ := l.m.Image().Func("asm_difference"); l.k.barred(g.Entry) != nil {
-				t.Errorf("%s: its neighbour is refused, too", image)
-			}
+			refused := l.k.barred(f.Entry) != nil
+			require.That(t, refused == listed, "%s: refused: %v; the kernel knows NOKPROBE_SYMBOL: %v", image, refused, listed)
+			g, _ := l.m.Image().Func("asm_difference")
+			require.That(t, l.k.barred(g.Entry) == nil, "%s: its neighbour is refused, too", image)
 		})
 	}
 }

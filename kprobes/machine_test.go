@@ -92,9 +92,8 @@ func bootImage(t *testing.T, image string, opt Options, body func(l *live)) {
 		body(l)
 		return 0
 	})
-	if err := errors.Join(m.Run(), l.smp.Err()); err != nil {
-		t.Fatalf("%v\n%s", err, m.Console())
-	}
+	err := errors.Join(m.Run(), l.smp.Err())
+	require.Need(t, err == nil, "%v\n%s", err, m.Console())
 }
 
 // value returns the value of a call, and has its error reported: v := value(f())(l).

@@ -26,9 +26,8 @@ func TestProbesInInterrupts(t *testing.T) {
 		}
 		w.end()
 		st := w.state(inner)
-		if got := w.sum("handler_hits") - before + st.NMissed; got != cpus*rounds {
-			t.Errorf("%d hits of %d calls in interrupts, %d of them missed", got, cpus*rounds, st.NMissed)
-		}
+		got := w.sum("handler_hits") - before + st.NMissed
+		require.That(t, got == cpus*rounds, "%d hits of %d calls in interrupts, %d of them missed", got, cpus*rounds, st.NMissed)
 		if w.state(outer).NMissed != 0 {
 			t.Errorf("the loop's probe has missed hits: %+v", w.state(outer))
 		}
@@ -59,9 +58,8 @@ func TestProbesOnTheTimer(t *testing.T) {
 		w.sleep(20)
 		hits := w.sum("handler_hits") - before + w.state(timer).NMissed - missed
 		returns := w.shared() - shared + w.state(ret).NMissed - unseen
-		if n := ticks - began; n < 30 || hits+3 < n || hits > n+3 || returns+3 < n || returns > n+3 {
-			t.Errorf("%d timer interrupts, %d hits, %d returns", n, hits, returns)
-		}
+		n := ticks - began
+		require.That(t, n >= 30 && hits+3 >= n && hits <= n+3 && returns+3 >= n && returns <= n+3, "%d timer interrupts, %d hits, %d returns", n, hits, returns)
 		w.remove(ret)
 		w.remove(timer)
 		w.end()

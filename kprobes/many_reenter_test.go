@@ -20,9 +20,8 @@ func TestReentryOnManyCPUs(t *testing.T) {
 		w.do(w.k.SetOptimization(w.Call, false))
 		w.sleep(6)
 		w.end()
-		if got := w.sum("handler_hits") - before; got != w.calls || w.calls == 0 {
-			t.Errorf("%d hits of %d calls", got, w.calls)
-		}
+		got := w.sum("handler_hits") - before
+		require.That(t, got == w.calls && w.calls != 0, "%d hits of %d calls", got, w.calls)
 		missed := w.calls
 		if w.k.era.Year == 2005 {
 			missed = 0
@@ -58,9 +57,8 @@ func TestModuleVanishesOnManyCPUs(t *testing.T) {
 			w.do(w.k.Load(w.Call, "work_module"))
 		}
 		w.end()
-		if got := w.sum("handler_hits") - before + w.state(p).NMissed; got != w.calls || w.calls == 0 {
-			t.Errorf("%d hits of %d calls", got, w.calls)
-		}
+		got := w.sum("handler_hits") - before + w.state(p).NMissed
+		require.That(t, got == w.calls && w.calls != 0, "%d hits of %d calls", got, w.calls)
 		w.remove(p)
 		w.holdNothingLeft()
 	})

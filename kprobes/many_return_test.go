@@ -47,9 +47,8 @@ func countReturns(t *testing.T, w *crowd) {
 	}
 	w.end()
 	st := w.state(loops)
-	if got := w.sum("handler_hits") - before + st.Unseen + st.NMissed; got != calls {
-		t.Errorf("%d returns of %d calls, %d of them not seen and %d missed", got, calls, st.Unseen, st.NMissed)
-	}
+	got := w.sum("handler_hits") - before + st.Unseen + st.NMissed
+	require.That(t, got == calls, "%d returns of %d calls, %d of them not seen and %d missed", got, calls, st.Unseen, st.NMissed)
 	require.That(t, moves != 0, "no task has moved to another CPU")
 	if st := w.state(sleeps); st.Unseen == 0 {
 		t.Errorf("three instances were enough for seven sleepers: %+v", st)
@@ -77,9 +76,8 @@ func TestDeadTasksGiveInstancesBack(t *testing.T) {
 			w.do(err)
 			w.do(w.smp.Join(w.Call, task))
 		}
-		if st := w.state(p); st.Unseen != 0 {
-			t.Errorf("%d of five deaths found no instance", st.Unseen)
-		}
+		st := w.state(p)
+		require.That(t, st.Unseen == 0, "%d of five deaths found no instance", st.Unseen)
 		w.remove(p)
 		w.holdNothingLeft()
 	})
@@ -104,9 +102,8 @@ func TestDefaultInstances(t *testing.T) {
 			if w.k.era.many {
 				want = uint64(max(10, 2*tt.cpus))
 			}
-			if got := w.k.m.Load(p.Addr, w.k.l.r.maxactive); got != want {
-				t.Errorf("%d CPUs, preemption %v: %d instances, want %d", tt.cpus, tt.preempt, got, want)
-			}
+			got := w.k.m.Load(p.Addr, w.k.l.r.maxactive)
+			require.That(t, got == want, "%d CPUs, preemption %v: %d instances, want %d", tt.cpus, tt.preempt, got, want)
 			w.remove(p)
 		})
 	}

@@ -41,9 +41,8 @@ func bootUnder(t *testing.T, policy sim.Policy, image string, cpus int, opt Opti
 		body(&crowd{live: l, cpus: cpus})
 		return 0
 	})
-	if err := errors.Join(m.Run(), l.smp.Err()); err != nil {
-		t.Fatalf("%v\n%s", err, m.Console())
-	}
+	err := errors.Join(m.Run(), l.smp.Err())
+	require.Need(t, err == nil, "%v\n%s", err, m.Console())
 }
 
 // bootAll is bootMany with the newest kernel of every instruction set that has the variant of it and
@@ -242,9 +241,8 @@ func countHits(t *testing.T, w *crowd) {
 	}
 	w.end()
 	st := w.state(p)
-	if got := w.sum("handler_hits") - before + st.NMissed; got != w.calls || w.calls == 0 {
-		t.Errorf("%d hits of %d calls, %d of them missed", got, w.calls, st.NMissed)
-	}
+	got := w.sum("handler_hits") - before + st.NMissed
+	require.That(t, got == w.calls && w.calls != 0, "%d hits of %d calls, %d of them missed", got, w.calls, st.NMissed)
 	w.remove(p)
 	w.holdNothingLeft()
 	if got := w.read("bench_target", 32); got != text {
@@ -340,9 +338,8 @@ func TestNoHandlerAfterUnregister(t *testing.T) {
 		}
 		w.end()
 		// A call that is under way at the begin and at the end is not among those that were counted.
-		if got := w.sum("handler_hits") - before; got == 0 || got > w.calls-calls {
-			t.Errorf("%d handler calls of %d calls", got, w.calls-calls)
-		}
+		got := w.sum("handler_hits") - before
+		require.That(t, got != 0 && got <= w.calls-calls, "%d handler calls of %d calls", got, w.calls-calls)
 		w.do(w.k.WaitOptimizer(w.Call))
 		w.holdNothingLeft()
 		if got := w.read("bench_target", 32); got != text {

@@ -41,12 +41,10 @@ func holdVanishing(t *testing.T, l *live) {
 		err := l.k.Enable(l.Call, p)
 		require.That(t, errors.Is(err, EINVAL), "enabling a probe that is gone: %v", err)
 	}
-	if st := l.state(ps[4]); st.Mode != Optimized {
-		t.Errorf("a probe elsewhere: %+v", st)
-	}
-	if list, err := l.k.List(); err != nil || strings.Count(list, " work_module [GONE]\n") != 4 {
-		t.Errorf("list %v\n%s", err, list)
-	}
+	st := l.state(ps[4])
+	require.That(t, st.Mode == Optimized, "a probe elsewhere: %+v", st)
+	list, err := l.k.List()
+	require.That(t, err == nil && strings.Count(list, " work_module [GONE]\n") == 4, "list %v\n%s", err, list)
 	if _, err := l.k.Add(l.Call, Spec{Symbol: "module_mix"}); !errors.Is(err, l.k.era.missing) {
 		t.Errorf("registering in vanished text: %v", err)
 	}
@@ -60,9 +58,8 @@ func holdVanishing(t *testing.T, l *live) {
 // holdReturn loads the module again: old probes stay gone, a new one is armed beside them.
 func holdReturn(t *testing.T, l *live, old *Probe, want uint64, text string) {
 	l.do(l.k.Load(l.Call, "work_module"))
-	if got := l.read("module_mix", 8); got != text {
-		t.Errorf("text %s after loading, was %s", got, text)
-	}
+	got := l.read("module_mix", 8)
+	require.That(t, got == text, "text %s after loading, was %s", got, text)
 	if got := l.call("module_sum", 3, 4); got != want {
 		t.Errorf("module_sum returns %#x, was %#x", got, want)
 	}
@@ -71,9 +68,8 @@ func holdReturn(t *testing.T, l *live, old *Probe, want uint64, text string) {
 	if got := l.call("module_sum", 3, 4); got != want || l.percpu("handler_hits") != hits {
 		t.Errorf("module_sum returns %#x, was %#x; %d hits, want %d", got, want, l.percpu("handler_hits"), hits)
 	}
-	if st := l.state(again); st.Mode != Optimized && (st.Refusal == nil || st.Refusal.Rule != RuleModuleText) {
-		t.Errorf("the new probe: %+v %v", st, st.Refusal)
-	}
+	st := l.state(again)
+	require.That(t, st.Mode == Optimized || st.Refusal != nil && st.Refusal.Rule == RuleModuleText, "the new probe: %+v %v", st, st.Refusal)
 	if st := l.state(old); st.Mode != Gone {
 		t.Errorf("the old one: %+v", st)
 	}

@@ -43,13 +43,10 @@ func TestOrderOfAnOptimization(t *testing.T) {
 			for !log.done {
 				w.sleep(1)
 			}
-			if took := w.smp.Jiffies() - begin; took < o.Delay {
-				t.Errorf("%s: optimized after %d jiffies, want at least %d", protocol, took, o.Delay)
-			}
+			took := w.smp.Jiffies() - begin
+			require.That(t, took >= o.Delay, "%s: optimized after %d jiffies, want at least %d", protocol, took, o.Delay)
 			w.end()
-			if !slices.Equal(log.events, want) {
-				t.Errorf("%s: events\n%s\nwant\n%s", protocol, strings.Join(log.events, "\n"), strings.Join(want, "\n"))
-			}
+			require.That(t, slices.Equal(log.events, want), "%s: events\n%s\nwant\n%s", protocol, strings.Join(log.events, "\n"), strings.Join(want, "\n"))
 			require.That(t, log.err == nil, "%s: %v", protocol, log.err)
 			log.on = true
 			for _, spec := range []Spec{{Post: "post_empty"}, {Kind: Jprobe, Handler: "jprobe_arguments"}} { // the second finds no jump

@@ -86,9 +86,8 @@ func TestStepsOfPatches(t *testing.T) {
 			l.remove(p)
 			all := slices.Concat([]string{"breakpoint"}, many[0], many[1], []string{"restore"})
 			require.That(t, slices.Equal(*log, all), "%s: steps\n%q\nwant\n%q", protocol, *log, all)
-			if got := l.read("bench_target", 16); got != was {
-				t.Errorf("%s: text %s afterwards, was %s", protocol, got, was)
-			}
+			got := l.read("bench_target", 16)
+			require.That(t, got == was, "%s: text %s afterwards, was %s", protocol, got, was)
 		})
 	})
 }
@@ -165,13 +164,11 @@ func TestMutantsWorkInPeace(t *testing.T) {
 					symbol = "work_tight_loop"
 				}
 				p := l.add(Spec{Symbol: symbol, Handler: "handler_count"})
-				if st := l.state(p); st.Mode != Optimized {
-					t.Errorf("%s: %+v %v", m, st, st.Refusal)
-				}
+				st := l.state(p)
+				require.That(t, st.Mode == Optimized, "%s: %+v %v", m, st, st.Refusal)
 				l.remove(p)
-				if got := l.read("work_tight_loop", 16); got != was {
-					t.Errorf("%s: text %s afterwards, was %s", m, got, was)
-				}
+				got := l.read("work_tight_loop", 16)
+				require.That(t, got == was, "%s: text %s afterwards, was %s", m, got, was)
 			})
 		})
 	}
@@ -197,9 +194,8 @@ func TestPendingHitsTakeTheDetour(t *testing.T) {
 		if l.k.arch.Then == Emulated && !l.neverSteps() {
 			way = l.exceptions("bp step")
 		}
-		if st := l.state(p); st.Mode != l.k.arch.First || !st.Queued || strings.Join(seen, " ") != way {
-			t.Errorf("exceptions %q of a pending hit, want %q; %+v", seen, way, st)
-		}
+		st := l.state(p)
+		require.That(t, st.Mode == l.k.arch.First && st.Queued && strings.Join(seen, " ") == way, "exceptions %q of a pending hit, want %q; %+v", seen, way, st)
 		l.remove(p)
 	})
 }

@@ -51,9 +51,8 @@ func TestFaultInTheStep(t *testing.T) {
 		if l.k.era.Year == 2005 {
 			calls = 3
 		}
-		if got := l.percpu("handler_hits") - hits; got != calls {
-			t.Errorf("%s: %d calls of the fault handler, want %d", image, got, calls)
-		}
+		got := l.percpu("handler_hits") - hits
+		require.That(t, got == calls, "%s: %d calls of the fault handler, want %d", image, got, calls)
 	})
 }
 

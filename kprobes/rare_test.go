@@ -101,9 +101,8 @@ func TestDetourIgnoresAnotherWay(t *testing.T) {
 		if got := l.call("bench_target", 5, 2); got != want || l.state(p).Mode != Optimized {
 			t.Errorf("%#x, want %#x, %s", got, want, l.state(p).Mode)
 		}
-		if n := l.percpu("handler_hits") - hits; n != 1 {
-			t.Errorf("%d calls of the other probe's handler, want 1", n)
-		}
+		n := l.percpu("handler_hits") - hits
+		require.That(t, n == 1, "%d calls of the other probe's handler, want 1", n)
 		l.remove(other)
 		l.remove(p)
 		elsewhere := l.call("work_frame", 5, 2)

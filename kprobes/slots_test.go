@@ -24,7 +24,6 @@ func TestPool(t *testing.T) {
 		at, ok = p.take()
 		require.That(t, ok && at == last, "over %d: %#x was given back, and %#x comes", over, last, at)
 	}
-	if _, ok := (&pool{}).take(); ok {
-		t.Error("an empty pool has a slot")
-	}
+	_, ok := (&pool{}).take()
+	require.That(t, !ok, "an empty pool has a slot")
 }

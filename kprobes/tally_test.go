@@ -85,9 +85,8 @@ func TestTallyOfGroups(t *testing.T) {
 				for range calls {
 					l.call("work_recursive", 3, 7)
 				}
-				if got := of.sum(); got != (Hits{All: 4 * calls}) {
-					t.Errorf("a post handler alone: %+v, want 4 hits a call", got)
-				}
+				got := of.sum()
+				require.That(t, got == (Hits{All: 4 * calls}), "a post handler alone: %+v, want 4 hits a call", got)
 				l.remove(post)
 				l.call("work_recursive", 3, 7)
 				require.Equal(t, of.sum(), (Hits{All: 4 * calls}), "a post handler alone, removed")
@@ -149,9 +148,8 @@ func TestTallyOfConditions(t *testing.T) {
 			l.call("work_conditions", 3, 5)
 		}
 		want := Hits{All: calls}
-		if got := of.sum(); got != want || len(of.cpus[0].open) > 1 {
-			t.Errorf("%+v, want %+v; %d arrivals are open", got, want, len(of.cpus[0].open))
-		}
+		got := of.sum()
+		require.That(t, got == want && len(of.cpus[0].open) <= 1, "%+v, want %+v; %d arrivals are open", got, want, len(of.cpus[0].open))
 		l.do(l.k.Disable(l.Call, p))
 		l.call("work_conditions", 3, 5)
 		require.Equal(t, of.sum(), want, "disabled")

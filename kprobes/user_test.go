@@ -50,9 +50,8 @@ func countUserHits(t *testing.T, w *crowd) {
 	}
 	w.userOver(0)
 	st := w.state(p)
-	if got := w.sum("handler_hits") - before + st.NMissed; got != calls || calls < 100 {
-		t.Errorf("%d hits of %d calls, %d of them missed", got, calls, st.NMissed)
-	}
+	got := w.sum("handler_hits") - before + st.NMissed
+	require.That(t, got == calls && calls >= 100, "%d hits of %d calls, %d of them missed", got, calls, st.NMissed)
 	require.That(t, seen[Optimized] == w.k.opt.OptProbes || seen[Ftrace], "the probe was %v", seen)
 	w.remove(p)
 	w.holdNothingLeft()

@@ -251,9 +251,8 @@ func TestAllCPUsWatch(t *testing.T) {
 					}
 				})
 			}
-			if got := every(); got != n*uint64(w.cpus) {
-				t.Errorf("%s: %d hits of %d CPUs; want %d each", isa, got, w.cpus, n)
-			}
+			got := every()
+			require.That(t, got == n*uint64(w.cpus), "%s: %d hits of %d CPUs; want %d each", isa, got, w.cpus, n)
 			w.do(w.k.RemoveWatch(w.Call, nr))
 			if got := every(); got != 0 {
 				t.Errorf("%s: %d hits after the watchpoint was unregistered", isa, got)

@@ -3,6 +3,8 @@ package mmu
 import (
 	"bytes"
 	"testing"
+
+	"kprobesim/internal/require"
 )
 
 // TestStoreBuffer has two CPUs store into one word by turns. Each sees its own stores, and memory has what was drained.
@@ -13,9 +15,8 @@ func TestStoreBuffer(t *testing.T) {
 		t.Helper()
 		x.Show()
 		f()
-		if got := m.Bytes(0, len(want)); !bytes.Equal(got, want) {
-			t.Errorf("it sees %v, want %v", got, want)
-		}
+		got := m.Bytes(0, len(want))
+		require.That(t, bytes.Equal(got, want), "it sees %v, want %v", got, want)
 		x.Hide()
 	}
 	turn(a, []byte{1, 1, 1, 1}, func() { a.Store(0, 0x01010101, 4) })

@@ -129,9 +129,8 @@ func TestLevelsFollowTheirDescription(t *testing.T) {
 					p.levels.Renew(1 << 30)
 				}
 			}
-			if want := uint(1<<3 | (1<<len(p.data) - 1)); p.met != want {
-				t.Errorf("loads missed these numbers of levels: %04b, want %04b", p.met, want)
-			}
+			want := uint(1<<3 | (1<<len(p.data) - 1))
+			require.That(t, p.met == want, "loads missed these numbers of levels: %04b, want %04b", p.met, want)
 		})
 	}
 }
@@ -246,9 +245,8 @@ func TestRenewRefuses(t *testing.T) {
 		damage(c)
 		func() {
 			defer func() {
-				if broken := recover(); (broken != nil) != (name != "") {
-					t.Errorf("%s: %v", name, broken)
-				}
+				broken := recover()
+				require.That(t, (broken != nil) == (name != ""), "%s: %v", name, broken)
 			}()
 			l.Renew(128 * 64)
 		}()

@@ -41,9 +41,8 @@ func TestTLBIsFirstInFirstOut(t *testing.T) {
 	require.That(t, tl.Find(0) == nil && tl.Find(1<<13) != nil && tl.Find(4<<13) != nil, "the first page in was not the first out")
 	require.That(t, tl.Generation != gen, "a replacement did not change the generation")
 	tl.Insert(Page{VA: 1 << 21, PA: 3 << 21, Shift: 21, Global: true})
-	if p := tl.Find(1<<21 + 12345); p == nil || p.Offset(1<<21+12345) != 3<<21+12345 {
-		t.Error("a large page is not found")
-	}
+	p := tl.Find(1<<21 + 12345)
+	require.That(t, p != nil && p.Offset(1<<21+12345) == 3<<21+12345, "a large page is not found")
 	tl.Flush(false)
 	require.That(t, tl.Find(1<<21) != nil && tl.Find(4<<13) == nil, "a flush keeps global pages and no others")
 }

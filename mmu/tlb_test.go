@@ -15,9 +15,8 @@ func TestTLBTellsSpacesApart(t *testing.T) {
 	before := tl.Generation
 	tl.Switch(2)
 	require.That(t, tl.Generation != before, "a switch of address spaces keeps micro-TLB entries in front")
-	if p := tl.Find(0x1000); p != nil {
-		t.Errorf("a page of space 1 is found in space 2: %+v", p)
-	}
+	p := tl.Find(0x1000)
+	require.That(t, p == nil, "a page of space 1 is found in space 2: %+v", p)
 	if p := tl.Find(0x2000); p == nil || p.PA != 0x20000 {
 		t.Errorf("the global page is not found in space 2: %+v", p)
 	}
@@ -77,9 +76,8 @@ func TestTLBBehindTwo(t *testing.T) {
 	}
 	require.Need(t, data.Find(0) == nil, "eight pages fit into two entries")
 	before := data.Generation
-	if p := data.FindBehind(0x123); p == nil || p.Offset(0x123) != 0x123 || data.Find(0) != p || data.Generation == before {
-		t.Errorf("the first page is not brought to the front: %+v", p)
-	}
+	p := data.FindBehind(0x123)
+	require.That(t, p != nil && p.Offset(0x123) == 0x123 && data.Find(0) == p && data.Generation != before, "the first page is not brought to the front: %+v", p)
 	require.That(t, code.FindBehind(7<<12) != nil, "what data have found, code does not find")
 	code.Switch(1)
 	require.That(t, code.FindBehind(7<<12) == nil, "a page is found in another address space")

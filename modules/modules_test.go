@@ -459,9 +459,8 @@ func TestSplitWords(t *testing.T) {
 		" a=1  b ":         {"a=1", "b"},
 		`a="x y" b="" c=z`: {"a=x y", "b=", "c=z"},
 	} {
-		if got, err := splitWords(text); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %q, %v", text, fmt.Sprint(got), err)
-		}
+		got, err := splitWords(text)
+		require.That(t, err == nil && slices.Equal(got, want), "%q: %q, %v", text, fmt.Sprint(got), err)
 	}
 }
 

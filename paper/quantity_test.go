@@ -38,9 +38,8 @@ func TestUnder(t *testing.T) {
 		v, err := under(Quantity{V: x.a, From: "a test"}, Quantity{V: 100, From: "a test"}, "a hundredth")
 		require.That(t, err == nil && v.Holds == x.holds, "%v under a hundredth of 100: %v, %v", x.a, v, err)
 	}
-	if _, err := under(Quantity{}, Quantity{}, "a bit"); err == nil {
-		t.Error("a bit is taken for a limit")
-	}
+	_, err := under(Quantity{}, Quantity{}, "a bit")
+	require.That(t, err != nil, "a bit is taken for a limit")
 }
 
 // What comparisons say of each pair of numbers is held whole.
@@ -53,9 +52,8 @@ func TestComparisons(t *testing.T) {
 			fmt.Fprintln(&got, below(of(a), of(b)), above(of(a), of(b)), all(below(of(a), of(b)), Verdict{Text: "no", Says: []string{"x"}}, above(of(a), of(b))))
 		}
 	}
-	if want := comparisons; got.String() != want {
-		t.Errorf("they say\n%s\nand not\n%s", got.String(), want)
-	}
+	want := comparisons
+	require.That(t, got.String() == want, "they say\n%s\nand not\n%s", got.String(), want)
 }
 
 const comparisons = `{false -1 (a) is not equal to 0 (none) []} {false -1 (a) is not above 0 (none) []}

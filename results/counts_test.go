@@ -49,7 +49,6 @@ func TestMostWords(t *testing.T) {
 	}
 	require.Error(t, err, "is one of more than 65536 metrics and sources", "the last")
 	require.That(t, len(s.words) == mostWords-3 && s.Len() == n-1, "%d words of %d records", len(s.words), s.Len())
-	if got := s.record(int32(n - 2)).Metric; got != fmt.Sprint("m", n-2) {
-		t.Errorf("the last metric is %s of %d", got, n-1)
-	}
+	got := s.record(int32(n - 2)).Metric
+	require.That(t, got == fmt.Sprint("m", n-2), "the last metric is %s of %d", got, n-1)
 }

@@ -52,10 +52,8 @@ func TestSetOrder(t *testing.T) {
 	again := record("k", MetricMicros, "3")
 	a.Source, b.Source, again.Source = "x", "", "x"
 	require.NoError(t, s.Add(a, b, again))
-	if p := s.Points(); len(p) != 2 || p[0].Probe != "k" || p[1].Probe != "b" {
-		t.Errorf("points %v, want k and b", p)
-	}
-	if got := s.Sources(); !slices.Equal(got, []string{"x"}) {
-		t.Errorf("sources %q", got)
-	}
+	p := s.Points()
+	require.That(t, len(p) == 2 && p[0].Probe == "k" && p[1].Probe == "b", "points %v, want k and b", p)
+	got := s.Sources()
+	require.That(t, slices.Equal(got, []string{"x"}), "sources %q", got)
 }

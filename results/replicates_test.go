@@ -23,9 +23,8 @@ func TestMeansOfReplicates(t *testing.T) {
 	require.That(t, r.Spread.Low == number(t, "100") && r.Spread.High == number(t, "104.5"), "interval %s to %s: with three values its ends are the extremes", r.Spread.Low, r.Spread.High)
 	pub, _ := means.Get(p, MetricPublished)
 	require.That(t, pub.Value.String() == "0.30" && pub.Source == "paper" && pub.Spread.Low == pub.Value && pub.Spread.High == pub.Value, "published %+v", pub)
-	if one := (&Set{}); Means(one) != one {
-		t.Error("a set without replicates is not its own mean")
-	}
+	one := (&Set{})
+	require.That(t, Means(one) == one, "a set without replicates is not its own mean")
 }
 
 // The interval of a mean of normal size narrows with the root of the number of replicates, and is that of
@@ -65,7 +64,6 @@ func TestUnexplainedOfMeans(t *testing.T) {
 		add(MetricUnexplained, left)
 	}
 	means := Means(set)
-	if r, _ := means.Get(means.Points()[0], MetricUnexplained); r.Value.String() != "3" {
-		t.Errorf("unexplained %s %%, want 5.1 %% less 2.1 %%", r.Value)
-	}
+	r, _ := means.Get(means.Points()[0], MetricUnexplained)
+	require.That(t, r.Value.String() == "3", "unexplained %s %%, want 5.1 %% less 2.1 %%", r.Value)
 }

@@ -18,7 +18,6 @@ func TestUnexplained(t *testing.T) {
 		got := require.Must(Unexplained(number(t, c.simulated), number(t, c.published), number(t, c.rounding), number(t, c.repeats)))(t)
 		require.Equal(t, got.String(), c.want, "%s against %s: unexplained %s %%, want", c.simulated, c.published, got)
 	}
-	if got, err := Percent(number(t, "0.43"), number(t, "22")); err != nil || got.String() != "0.0946" {
-		t.Errorf("22 %% of 0.43 is %s, %v", got, err)
-	}
+	got, err := Percent(number(t, "0.43"), number(t, "22"))
+	require.That(t, err == nil && got.String() == "0.0946", "22 %% of 0.43 is %s, %v", got, err)
 }

@@ -17,7 +17,6 @@ func TestSweptNames(t *testing.T) {
 	for _, name := range []string{"k/cpus=1/load=idle", "k/cpus=1/load=busy"} {
 		require.NoError(t, set.Add(record(name, MetricCycles, "1")))
 	}
-	if keys := SweptKeys(&set); !slices.Equal(keys, []string{"cpus", "load"}) {
-		t.Errorf("swept are %v", keys)
-	}
+	keys := SweptKeys(&set)
+	require.That(t, slices.Equal(keys, []string{"cpus", "load"}), "swept are %v", keys)
 }

@@ -61,9 +61,8 @@ func TestRatio(t *testing.T) {
 		require.That(t, err == nil && got.String() == c.want, "Ratio(%d, %d) = %s, %v; want %s", c.num, c.den, got, err, c.want)
 	}
 	for _, c := range [][2]int64{{1, 0}, {math.MaxInt64, 1}, {math.MinInt64, 1}, {4_000_000_000_001, 1}} {
-		if v, err := Ratio(c[0], c[1]); err == nil {
-			t.Errorf("Ratio(%d, %d) = %s, want an error", c[0], c[1], v)
-		}
+		v, err := Ratio(c[0], c[1])
+		require.That(t, err != nil, "Ratio(%d, %d) = %s, want an error", c[0], c[1], v)
 	}
 }
 

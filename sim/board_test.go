@@ -204,9 +204,7 @@ func TestAnotherBoard(t *testing.T) {
 		"1303: cpu 1 is called by cpu 0", "1605: cpu 0 is called by cpu 1", "1606: cpu 1 is reset",
 		"1607: cpu 1 begins as 1", "2108: cpu 0 hears its timer", "2109: cpu 1 is reset",
 	}
-	if strings.Join(log, "\n") != strings.Join(want, "\n") {
-		t.Errorf("log\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(want, "\n"))
-	}
+	require.That(t, strings.Join(log, "\n") == strings.Join(want, "\n"), "log\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(want, "\n"))
 }
 
 // TestHaltedWithTheLineUp holds what is reported when a CPU sleeps and does not take its interrupt.

@@ -31,9 +31,8 @@ func TestSharedCounterCosts(t *testing.T) {
 	locked, lc := counting(t, 4, "boot_locked", "count_locked")
 	t.Logf("cycles a round: own %.1f, shared %.1f, shared and locked %.1f", own, plain, locked)
 	require.That(t, !(plain < 20*own) && !(locked < 20*own), "a shared counter takes %.1f cycles, locked %.1f, its own %.1f", plain, locked, own)
-	if each := float64(pctest.Transfer.Cycles()); locked < 3*each || locked > 5*each {
-		t.Errorf("a locked addition takes %.1f cycles: all four CPUs wait for the line, which moves in %.0f", locked, each)
-	}
+	each := float64(pctest.Transfer.Cycles())
+	require.That(t, !(locked < 3*each) && !(locked > 5*each), "a locked addition takes %.1f cycles: all four CPUs wait for the line, which moves in %.0f", locked, each)
 	require.That(t, oc.Transfers <= 100 && oc.Upgrades <= 100, "%d transfers and %d upgrades for counters of their own", oc.Transfers, oc.Upgrades)
 	require.That(t, pc.Transfers >= 20 && pc.Upgrades >= 20, "%d transfers and %d upgrades for a shared counter", pc.Transfers, pc.Upgrades)
 	require.That(t, lc.Upgrades <= lc.Transfers/4, "%d transfers and %d upgrades for locked additions, which take the line at once", lc.Transfers, lc.Upgrades)
@@ -51,9 +50,7 @@ func TestParkedNeighboursCostNothing(t *testing.T) {
 			w.MustRun(t)
 			c := *w.CPU(0).Counters()
 			got = append(got, c)
-			if c != got[0] {
-				t.Errorf("%s: with %d CPUs %+v, alone %+v", model, n, c, got[0])
-			}
+			require.That(t, c == got[0], "%s: with %d CPUs %+v, alone %+v", model, n, c, got[0])
 		}
 	}
 }

@@ -35,12 +35,8 @@ func TestHeapFindsTheLowestPlace(t *testing.T) {
 		for range 600 {
 			if rng.IntN(3) == 0 && len(h.used) > 0 {
 				b := h.used[rng.IntN(len(h.used))]
-				if err := m.Free(h.base + b.lo); err != nil {
-					t.Fatal(err)
-				}
-				if m.Free(h.base+b.lo) == nil {
-					t.Fatal("freed twice")
-				}
+				require.NoError(t, m.Free(h.base+b.lo))
+				require.Need(t, m.Free(h.base+b.lo) != nil, "freed twice")
 				continue
 			}
 			size, align := []uint64{16, 40, 256, 900, 4096}[rng.IntN(5)], uint64(16)<<rng.IntN(5)

@@ -17,12 +17,8 @@ func TestDrawLayout(t *testing.T) {
 	for seed := range uint64(2) {
 		for i := range 50 {
 			l := DrawLayout(seed, i)
-			if l != DrawLayout(seed, i) {
-				t.Fatalf("seed %d, replicate %d: drawn twice, and different", seed, i)
-			}
-			if l.Stack >= stackRange || l.Stack%stackUnit != 0 || l.Heap >= heapRange || l.Heap%heapUnit != 0 {
-				t.Errorf("seed %d, replicate %d: %+v", seed, i, l)
-			}
+			require.Need(t, l == DrawLayout(seed, i), "seed %d, replicate %d: drawn twice, and different", seed, i)
+			require.That(t, l.Stack < stackRange && l.Stack%stackUnit == 0 && l.Heap < heapRange && l.Heap%heapUnit == 0, "seed %d, replicate %d: %+v", seed, i, l)
 			stacks[l.Stack], heaps[l.Heap], phases[l.Phase] = true, true, true
 			slots[l.Slots], detours[l.Detours] = true, true
 			keys[l.Pages], keys[l.Predictor] = true, true
@@ -32,9 +28,8 @@ func TestDrawLayout(t *testing.T) {
 		t.Errorf("%d stacks, %d heaps, %d slots, %d detours, %d phases and %d streams from 100 draws",
 			len(stacks), len(heaps), len(slots), len(detours), len(phases), len(keys))
 	}
-	if w := (Layout{Phase: 1 << 14}).Wait(1000 * clock.PerCycle); w != 250*clock.PerCycle {
-		t.Errorf("a quarter of 1000 cycles is %d ticks", w)
-	}
+	w := (Layout{Phase: 1 << 14}).Wait(1000 * clock.PerCycle)
+	require.That(t, w == 250*clock.PerCycle, "a quarter of 1000 cycles is %d ticks", w)
 }
 
 // Drawn heaps hand out all of their memory, each byte once; small objects lie together from a drawn offset
@@ -54,9 +49,7 @@ func TestDrawnHeap(t *testing.T) {
 			if err != nil {
 				break
 			}
-			if seen[at] || at-base < lo || at-base >= hi || at%pageBytes != 0 {
-				t.Fatalf("replicate %d: page %#x", i, at)
-			}
+			require.Need(t, !seen[at] && at-base >= lo && at-base < hi && at%pageBytes == 0, "replicate %d: page %#x", i, at)
 			seen[at] = true
 			n++
 		}

@@ -75,9 +75,7 @@ func TestReportsOfSleepAndBudget(t *testing.T) {
 		w.Explain = func() string { return "who waits for whom" }
 		err := w.Run()
 		for _, want := range x.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: error %v, want one with %q", x.main, err, want)
-			}
+			require.That(t, err != nil && strings.Contains(err.Error(), want), "%s: error %v, want one with %q", x.main, err, want)
 		}
 	}
 }
@@ -107,10 +105,8 @@ func TestLimits(t *testing.T) {
 		_, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.RAM = ram }))
 		require.That(t, ok == (err == nil) && (err == nil || strings.Contains(err.Error(), "16 MiB to 4 GiB are modelled")), "%d bytes of memory: %v", ram, err)
 	}
-	if _, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.Board = nil })); err == nil ||
-		!strings.Contains(err.Error(), "needs a board") {
-		t.Errorf("no board: %v", err)
-	}
+	_, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.Board = nil }))
+	require.That(t, err != nil && strings.Contains(err.Error(), "needs a board"), "no board: %v", err)
 	w := pctest.New(t, 1, "boot_busy", "ready")
 	at := require.Must(w.Alloc(16, 16))(t)
 	for _, n := range []int{-1, 32<<20 + 1} {
@@ -146,9 +142,7 @@ func TestPolicy(t *testing.T) {
 			w := pctest.New(t, 3, "boot_plain", "count_plain", func(c *sim.Config) { c.Policy = p })
 			w.Set(t, "arg2", 500)
 			w.MustRun(t)
-			if !slices.Equal(w.Reports, []uint64{1500}) {
-				t.Errorf("%d steps: increments without a lock, one instruction each, gave %d", steps, w.Reports)
-			}
+			require.That(t, slices.Equal(w.Reports, []uint64{1500}), "%d steps: increments without a lock, one instruction each, gave %d", steps, w.Reports)
 			logs[i] = p.turns
 		}
 		require.That(t, slices.Equal(logs[0], logs[1]), "%d steps: two runs differ", steps)

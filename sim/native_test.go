@@ -66,9 +66,8 @@ func TestRelease(t *testing.T) {
 	m.resting = append(m.resting, idle)
 	m.release()
 	require.That(t, slices.Equal(ended, []uint64{2, 3, 4, 7, 8, 9}) && len(m.pending) <= 0 && len(m.resting) <= 0, "ended are %v; %d wait, %d rest", ended, len(m.pending), len(m.resting))
-	if _, more := idle.next(); more {
-		t.Error("a coroutine without a call goes on")
-	}
+	_, more := idle.next()
+	require.That(t, !more, "a coroutine without a call goes on")
 }
 
 // TestYield has two calls of one CPU yield and go on in the other order, one of them on another CPU. Without a policy a call
@@ -92,9 +91,8 @@ func TestYield(t *testing.T) {
 	for _, x := range []struct{ cpu, sp int }{{0, 5}, {0, 7}, {1, 5}, {0, 7}} {
 		run(x.cpu, uint64(x.sp))
 	}
-	if want := []int{3, 30, 5, 7, 51, 70}; !slices.Equal(seen, want) || len(m.rested) > 0 || !m.gaveWay {
-		t.Errorf("calls went %v, want %v; %d have yielded", seen, want, len(m.rested))
-	}
+	want := []int{3, 30, 5, 7, 51, 70}
+	require.That(t, slices.Equal(seen, want) && len(m.rested) <= 0 && m.gaveWay, "calls went %v, want %v; %d have yielded", seen, want, len(m.rested))
 	run(0, 9)
 	m.release()
 	require.That(t, len(m.rested) <= 0 && seen[len(seen)-1] == 9, "a call that has yielded goes on when the machine ends: %v", seen)
@@ -120,7 +118,6 @@ func TestCallByDescriptor(t *testing.T) {
 	m := natives(t, e, p, call)
 	m.native(0)
 	m.release()
-	if want := (cpus.Entry{PC: imagetest.Base + 0x20, TOC: toc}); p.called != want || len(p.args) != 1 || p.args[0] != 7 {
-		t.Errorf("calls %#x with %v, want %#x", p.called, p.args, want)
-	}
+	want := (cpus.Entry{PC: imagetest.Base + 0x20, TOC: toc})
+	require.That(t, p.called == want && len(p.args) == 1 && p.args[0] == 7, "calls %#x with %v, want %#x", p.called, p.args, want)
 }

@@ -96,9 +96,8 @@ func TestProfileFar(t *testing.T) {
 	e.Sections = append(e.Sections,
 		imagetest.Section{Name: ".far", Addr: 0x1000, Size: 0x10, Flags: e.Sections[0].Flags})
 	far := require.Must(image.Load("good.elf", e.Build()))(t)
-	if a, b := byPhase(t, profiled(t, far, 2)), byPhase(t, profiled(t, loadGood(t), 2)); !maps.Equal(a, b) {
-		t.Errorf("sparse %v, dense %v", a, b)
-	}
+	a, b := byPhase(t, profiled(t, far, 2)), byPhase(t, profiled(t, loadGood(t), 2))
+	require.That(t, maps.Equal(a, b), "sparse %v, dense %v", a, b)
 }
 
 // TestProfileStacks follows a call, an exception on its way, a jump out of line, a return and what it falls into, by the

@@ -125,9 +125,8 @@ func TestTracerWriteError(t *testing.T) {
 
 func TestTracerEmpty(t *testing.T) {
 	var out strings.Builder
-	if err := NewTracer(&out, loadGood(t), traceISA()).Close(); err != nil || out.Len() != 0 {
-		t.Errorf("%q, %v", out.String(), err)
-	}
+	err := NewTracer(&out, loadGood(t), traceISA()).Close()
+	require.That(t, err == nil && out.Len() == 0, "%q, %v", out.String(), err)
 }
 
 func TestFormatCycles(t *testing.T) {

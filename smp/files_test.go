@@ -54,8 +54,7 @@ func TestFileCalls(t *testing.T) {
 // TestProgramWithoutSpaces has no file of the user mode's program where tasks have no address spaces.
 func TestProgramWithoutSpaces(t *testing.T) {
 	run(t, "x86_64-2010", Options{CPUs: 1, Tick: true}, func(b *board) {
-		if f, err := b.k.Program(); err == nil {
-			t.Errorf("%+v", f)
-		}
+		f, err := b.k.Program()
+		require.That(t, err != nil, "%+v", f)
 	})
 }

@@ -76,9 +76,8 @@ func (b *board) join(tasks []uint64) {
 func TestOnline(t *testing.T) {
 	eachSize(t, []int{1, 2, 4, 16, 64}, func(t *testing.T, name string, cpus int) {
 		run(t, name, Options{CPUs: cpus}, func(b *board) {
-			if n := len(b.k.online()); n != cpus {
-				t.Errorf("%d CPUs online of %d", n, cpus)
-			}
+			n := len(b.k.online())
+			require.That(t, n == cpus, "%d CPUs online of %d", n, cpus)
 			for i := range cpus {
 				require.That(t, i == b.CPU() || b.k.cpus[i].curr.idle, "cpu %d is not idle", i)
 			}
@@ -133,9 +132,8 @@ func TestLoopsRunAtTheSameTime(t *testing.T) {
 			for i := range cpus {
 				sum += b.percpu(i, "many_counted")
 			}
-			if want := uint64(rounds * (cpus + 1)); sum != want && name == plain {
-				t.Errorf("counted %d, want %d", sum, want)
-			}
+			want := uint64(rounds * (cpus + 1))
+			require.That(t, sum == want || name != plain, "counted %d, want %d", sum, want)
 		})
 	})
 }
@@ -145,9 +143,8 @@ func TestSharedCounterLosesNothing(t *testing.T) {
 		run(t, name, Options{CPUs: cpus, Tick: true}, func(b *board) {
 			b.join(b.start(2*cpus, func(c Caller, _ int) { b.call(c, "loop_shared", 500) }))
 			s, _ := b.m.Image().Symbol("many_shared")
-			if v, err := b.m.Load(s.Addr, b.word()); err != nil || v != uint64(1000*cpus) {
-				t.Errorf("counted %d, want %d: %v", v, 1000*cpus, err)
-			}
+			v, err := b.m.Load(s.Addr, b.word())
+			require.That(t, err == nil && v == uint64(1000*cpus), "counted %d, want %d: %v", v, 1000*cpus, err)
 		})
 	})
 }
@@ -234,9 +231,8 @@ func TestSpawn(t *testing.T) {
 	run(t, plain, Options{CPUs: 2}, func(b *board) {
 		task := value(b.k.Spawn(b, Thread{Name: "guest", CPU: 1, Bound: true, Fn: "loop_counted", Arg: 10}))(b)
 		b.do(b.k.Join(b, task))
-		if n := b.percpu(1, "many_counted"); n != 10 {
-			t.Errorf("counted %d on cpu 1, want 10", n)
-		}
+		n := b.percpu(1, "many_counted")
+		require.That(t, n == 10, "counted %d on cpu 1, want 10", n)
 		for _, s := range []Thread{
 			{Name: "x", CPU: anyCPU, Fn: "no_such"},
 			{Name: "x", CPU: 2, Fn: "loop_counted"},
@@ -261,9 +257,8 @@ func TestDeterminism(t *testing.T) {
 			}))
 		}).events
 	}
-	if a, b := events(), events(); !slices.Equal(a, b) || len(a) < 100 {
-		t.Errorf("%d events, then %d, not all the same", len(a), len(b))
-	}
+	a, b := events(), events()
+	require.That(t, slices.Equal(a, b) && len(a) >= 100, "%d events, then %d, not all the same", len(a), len(b))
 }
 
 // A machine in which all wait for each other says who waits for what.

@@ -88,9 +88,8 @@ func TestTakingFromOthers(t *testing.T) {
 	k.cpus[2].queue[0].bound = 2
 	k.mem.Store(k.cpus[2].queue[1].addr, k.l.onCPU, 1)
 	want := k.cpus[2].queue[2]
-	if got := k.choose(&k.cpus[0]); got != want {
-		t.Errorf("took %#x, want %#x", got.addr, want.addr)
-	}
+	got := k.choose(&k.cpus[0])
+	require.That(t, got == want, "took %#x, want %#x", got.addr, want.addr)
 	require.That(t, len(k.cpus[2].queue) == 2 && !want.queued, "the task is still in its queue")
 	for range 3 {
 		k.choose(&k.cpus[0])

@@ -33,9 +33,8 @@ func alone(t *testing.T, name string, n uint64) (want int32) {
 	t.Helper()
 	run(t, name, Options{CPUs: 1, Tick: true}, func(b *board) {
 		want = b.exit(b.user(onCPU(0, "user_mixes", n)))
-		if _, _, err := b.k.SpawnProcess(b, Process{Thread: onCPU(0, "user_mixes", 1), Program: b.program()}); err == nil {
-			t.Errorf("%s: tasks of both kinds run on one machine", name)
-		}
+		_, _, err := b.k.SpawnProcess(b, Process{Thread: onCPU(0, "user_mixes", 1), Program: b.program()})
+		require.That(t, err != nil, "%s: tasks of both kinds run on one machine", name)
 	})
 	return want
 }
@@ -74,9 +73,8 @@ func TestProcesses(t *testing.T) {
 			f := b.program()
 			one, s1 := b.process(Process{Thread: onCPU(0, "user_mixes", 50), Program: f})
 			two, s2 := b.process(Process{Thread: onCPU(0, "user_mixes", 50), Program: f})
-			if got := [2]int32{b.exit(one), b.exit(two)}; got != [2]int32{want, want} {
-				t.Errorf("%s: results %d, want %d", name, got, want)
-			}
+			got := [2]int32{b.exit(one), b.exit(two)}
+			require.That(t, got == [2]int32{want, want}, "%s: results %d, want %d", name, got, want)
 			text, data := b.at("user_mix"), b.at("user_mixed")
 			if p, q := b.page(s1, text), b.page(s2, text); p.Page != q.Page || p.Page == 0 {
 				t.Errorf("%s: the text has pages %#x and %#x", name, p.Page, q.Page)
@@ -85,13 +83,10 @@ func TestProcesses(t *testing.T) {
 			require.That(t, p.Page != q.Page, "%s: both tasks write the page %#x", name, p.Page)
 			for _, m := range []Mapped{p, q} {
 				v := value(b.m.Load(m.Address+data&0xfff, b.m.Image().Bits/8))(b)
-				if v != 53 {
-					t.Errorf("%s: the task's own copy has %d, want 53", name, v)
-				}
+				require.That(t, v == 53, "%s: the task's own copy has %d, want 53", name, v)
 			}
-			if n := b.k.Faults(s1); n < 3 || n > 10 {
-				t.Errorf("%s: %d pages came in", name, n)
-			}
+			n := b.k.Faults(s1)
+			require.That(t, n >= 3 && n <= 10, "%s: %d pages came in", name, n)
 		})
 	}
 }
@@ -148,15 +143,13 @@ func TestSpacesEnd(t *testing.T) {
 		for range MaxSpaces {
 			b.exit(first(b.process(Process{Thread: onCPU(0, "user_targets", 1), Program: f})))
 		}
-		if n := len(b.k.spaces.list); n > 1 {
-			t.Errorf("%d spaces are left", n)
-		}
+		n := len(b.k.spaces.list)
+		require.That(t, n <= 1, "%d spaces are left", n)
 		_, _, err := b.k.SpawnProcess(b, Process{Thread: onCPU(0, "user_targets", 1), Program: f})
 		require.Error(t, err, "numbers for 255 address spaces", "")
 	})
 	run(t, plain, Options{CPUs: 1}, func(b *board) {
-		if _, err := b.k.Program(); err == nil || !strings.Contains(err.Error(), "option userprobes") || Spaces(b.m.Image()) {
-			t.Errorf("error %v", err)
-		}
+		_, err := b.k.Program()
+		require.That(t, err != nil && strings.Contains(err.Error(), "option userprobes") && !Spaces(b.m.Image()), "error %v", err)
 	})
 }

@@ -12,9 +12,8 @@ func TestGracePeriodWaitsForReaders(t *testing.T) {
 		run(t, plain, Options{CPUs: cpus}, func(b *board) {
 			begin := b.m.Now()
 			b.do(b.k.SynchronizeSched(b))
-			if d := b.m.Now() - begin; d > b.k.jiffy/2 {
-				t.Errorf("with idle CPUs it takes %d cycles", d.Cycles())
-			}
+			d := b.m.Now() - begin
+			require.That(t, d <= b.k.jiffy/2, "with idle CPUs it takes %d cycles", d.Cycles())
 			var ended clock.Ticks
 			begun := false
 			_, err := b.k.GoOn(b, cpus-1, "reader", func(c Caller) error {

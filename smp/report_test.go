@@ -74,9 +74,8 @@ func TestExplain(t *testing.T) {
 	want := "task r: runs on cpu 2\ntask w: could run on cpu 1\ntask s: sleeps\n"
 	require.Equal(t, k.Explain(), want, "explained as\n")
 	sleep.waits = func() string { return "mutex " + m.Name }
-	if got := k.Explain(); !strings.Contains(got, "task s: waits for mutex m\n") {
-		t.Errorf("explained as\n%s", got)
-	}
+	got := k.Explain()
+	require.That(t, strings.Contains(got, "task s: waits for mutex m\n"), "explained as\n%s", got)
 }
 
 // Who holds a grace period up is named.

@@ -42,12 +42,9 @@ func TestTimeSlices(t *testing.T) {
 					turns++
 				}
 			}
-			if s.turns != (turns > 3) {
-				t.Errorf("%+v, slices of %d: %d turns", s, slice, turns)
-			}
-			if want := jiffies / slice; s.turns && (turns < want-2 || turns > want+2) {
-				t.Errorf("%+v, slices of %d: %d turns in %d jiffies", s, slice, turns, jiffies)
-			}
+			require.That(t, s.turns == (turns > 3), "%+v, slices of %d: %d turns", s, slice, turns)
+			want := jiffies / slice
+			require.That(t, !s.turns || turns >= want-2 && turns <= want+2, "%+v, slices of %d: %d turns in %d jiffies", s, slice, turns, jiffies)
 		}
 	}
 }
@@ -103,8 +100,7 @@ func TestSleepersWithoutTicks(t *testing.T) {
 			})
 			b.join(tasks)
 		})
-		if n := len(b.of(EventTick)); n > 40 {
-			t.Errorf("%d timer interrupts for 32 sleeps", n)
-		}
+		n := len(b.of(EventTick))
+		require.That(t, n <= 40, "%d timer interrupts for 32 sleeps", n)
 	})
 }

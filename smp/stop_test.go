@@ -65,9 +65,8 @@ func TestStopMachine(t *testing.T) {
 			}
 			b.expect("0", "1", "2")
 			want := errors.New("refused")
-			if err := b.k.StopMachine(b, func(Caller) error { return want }); !errors.Is(err, want) {
-				t.Errorf("error %v", err)
-			}
+			err := b.k.StopMachine(b, func(Caller) error { return want })
+			require.That(t, errors.Is(err, want), "error %v", err)
 			over = true
 			b.join(tasks)
 		})

@@ -84,15 +84,10 @@ func TestUserTask(t *testing.T) {
 						b.m.CPU(i).Observe(l)
 					}
 					want := int32(10 * b.call(b, "bench_target", 3, 4))
-					if got := b.exit(b.user(onCPU(n-1, "user_calls", 10))); got != want {
-						t.Errorf("exit code %d, want %d", got, want)
-					}
-					if got := b.exit(b.user(onCPU(n-1, "user_asks", 1000))); got != -38 {
-						t.Errorf("a system call that there is not gives %d", got)
-					}
-					if l.user < 50 || l.enters < 12 {
-						t.Errorf("%d instructions in user mode, entered %d times", l.user, l.enters)
-					}
+					require.Equal(t, b.exit(b.user(onCPU(n-1, "user_calls", 10))), want, "exit code")
+					got := b.exit(b.user(onCPU(n-1, "user_asks", 1000)))
+					require.That(t, got == -38, "a system call that there is not gives %d", got)
+					require.That(t, l.user >= 50 && l.enters >= 12, "%d instructions in user mode, entered %d times", l.user, l.enters)
 				})
 			})
 		}
@@ -186,9 +181,7 @@ func TestContextsFollowTasks(t *testing.T) {
 		c := b.m.CPU(1).Counters()
 		for _, phase := range []image.Phase{image.PhaseUser, image.PhaseWorkload} {
 			plain, irq := c.Time[cpus.NoException][phase], c.Time[cpus.Interrupted][phase]
-			if plain <= 0 || irq != 0 {
-				t.Errorf("%s: phase %s has %d ticks, and %d in interrupts", name, phase, plain, irq)
-			}
+			require.That(t, plain > 0 && irq == 0, "%s: phase %s has %d ticks, and %d in interrupts", name, phase, plain, irq)
 		}
 	}
 }
@@ -203,9 +196,8 @@ func TestUserTasksMove(t *testing.T) {
 					tasks = append(tasks, b.user(Thread{Name: fmt.Sprint("u", i), CPU: -1, Fn: "user_sleeps", Arg: uint64(20 + i)}))
 				}
 				for i, task := range tasks {
-					if got := b.exit(task); got != int32(20+i) {
-						t.Errorf("task %d: exit code %d", i, got)
-					}
+					got := b.exit(task)
+					require.That(t, got == int32(20+i), "task %d: exit code %d", i, got)
 				}
 			}
 			require.That(t, len(b.k.user.stacks) == 256, "%d stacks are left", len(b.k.user.stacks))
@@ -316,7 +308,6 @@ func TestUserTasksAreTheSameEveryTime(t *testing.T) {
 			b.over(busy)
 		}).events
 	}
-	if a, b := once(), once(); len(a) < 50 || !slices.Equal(a, b) {
-		t.Errorf("%d and %d events, that differ", len(a), len(b))
-	}
+	a, b := once(), once()
+	require.That(t, len(a) >= 50 && slices.Equal(a, b), "%d and %d events, that differ", len(a), len(b))
 }

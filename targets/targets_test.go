@@ -30,12 +30,10 @@ func TestList(t *testing.T) {
 	}
 	require.That(t, images == len(workloads.List()), "the targets have %d images, the program %d", images, len(workloads.List()))
 	require.That(t, Find(list, "z80") == nil, "there is a target z80")
-	if _, _, ok := Image(list, "z80-2010"); ok {
-		t.Error("there is an image z80-2010")
-	}
-	if names := Names(list); !slices.IsSorted(names) || len(names) != len(list) {
-		t.Errorf("names are %v", names)
-	}
+	_, _, ok := Image(list, "z80-2010")
+	require.That(t, !ok, "there is an image z80-2010")
+	names := Names(list)
+	require.That(t, slices.IsSorted(names) && len(names) == len(list), "names are %v", names)
 }
 
 // config is a machine with any image and a kernel that ticks.
@@ -68,9 +66,7 @@ func TestRun(t *testing.T) {
 				}
 				return failed
 			})
-			if !errors.Is(ran, failed) || sys.Machine.CPUs() != c.Machine.CPUs {
-				t.Errorf("%s, %d CPUs: %v", im.Name, sys.Machine.CPUs(), ran)
-			}
+			require.That(t, errors.Is(ran, failed) && sys.Machine.CPUs() == c.Machine.CPUs, "%s, %d CPUs: %v", im.Name, sys.Machine.CPUs(), ran)
 		}
 	}
 }

@@ -107,9 +107,8 @@ func TestINIT(t *testing.T) {
 		require.That(t, got == want, "%#x reads %#x after INIT, want %#x", pa, got, want)
 	}
 	d.Store(command, 4, toSelf|0x400)
-	if got := g.Kind("signal"); len(got) != 0 {
-		t.Errorf("a CPU that is not started took %+v", got)
-	}
+	got := g.Kind("signal")
+	require.That(t, len(got) == 0, "a CPU that is not started took %+v", got)
 	s.Device(0).Store(command, 4, toSelf|0x400)
 	if got := g.Kind("signal"); len(got) != 1 || got[0].Name != "nmi" {
 		t.Errorf("a CPU that runs took %+v", got)

@@ -57,9 +57,8 @@ func TestUpdateInProgress(t *testing.T) {
 	for at, want := range map[clock.Ticks]bool{
 		cmosSecond - 250*us: false, cmosSecond - 240*us: true, cmosSecond + 1980*us: true, cmosSecond + 1990*us: false, cmosSecond + 500_000*us: false,
 	} {
-		if got := c.load(at)&0x80 != 0; got != want {
-			t.Errorf("at %d us: %v", at/us, got)
-		}
+		got := c.load(at)&0x80 != 0
+		require.That(t, got == want, "at %d us: %v", at/us, got)
 	}
 }
 

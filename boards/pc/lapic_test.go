@@ -91,9 +91,8 @@ func TestLAPICEffects(t *testing.T) {
 			}
 		}
 	}
-	if sum, want := fmt.Sprintf("%.6x %d %d", seen.Sum(nil), len(b.signals), b.raised), "13c79d312254 55 [14438 26262 24745 27868]"; sum != want {
-		t.Errorf("registers, signals and interrupts are %s, were %s: where the change is wanted, write it here", sum, want)
-	}
+	sum, want := fmt.Sprintf("%.6x %d %d", seen.Sum(nil), len(b.signals), b.raised), "13c79d312254 55 [14438 26262 24745 27868]"
+	require.That(t, sum == want, "registers, signals and interrupts are %s, were %s: where the change is wanted, write it here", sum, want)
 }
 
 func TestLAPICReset(t *testing.T) {
@@ -121,9 +120,8 @@ func TestLAPICReservedBits(t *testing.T) {
 		require.That(t, got == want, "register %#x holds %#x of all ones, want %#x", off, got, want)
 	}
 	l.Store(regPPR, 0) // read-only: it follows the task priority
-	if got := l.Load(regPPR); got != 0xff {
-		t.Errorf("the processor priority is %#x, want that of the task, 0xff", got)
-	}
+	got := l.Load(regPPR)
+	require.That(t, got == 0xff, "the processor priority is %#x, want that of the task, 0xff", got)
 	l.Store(regDFR, 0)
 	if got := l.Load(regDFR); got != 0x0fffffff {
 		t.Errorf("DFR holds %#x of zero", got)
@@ -135,14 +133,12 @@ func TestLAPICPriority(t *testing.T) {
 	l := b.apics[0]
 	want := func(v uint8, ok bool) {
 		t.Helper()
-		if gv, gok := l.next(); gok != ok || ok && gv != v {
-			t.Fatalf("pending %#x, %v; want %#x, %v", gv, gok, v, ok)
-		}
+		gv, gok := l.next()
+		require.Need(t, gok == ok && (!ok || gv == v), "pending %#x, %v; want %#x, %v", gv, gok, v, ok)
 	}
 	want(0, false)
-	if v := l.Acknowledge(); v != 0xff {
-		t.Errorf("acknowledging nothing gives %#x, want the spurious vector", v)
-	}
+	v := l.Acknowledge()
+	require.That(t, v == 0xff, "acknowledging nothing gives %#x, want the spurious vector", v)
 	l.request(0x31)
 	l.request(0x35)
 	l.request(0x82)
@@ -220,13 +216,11 @@ func TestLAPICTimerPeriodic(t *testing.T) {
 			l.Store(regEOI, 0)
 		}
 	}
-	if want := []clock.Ticks{10, 20, 30, 40, 50}; !slices.Equal(at, want) {
-		t.Errorf("expired at %d bus cycles, want %d", at, want)
-	}
+	want := []clock.Ticks{10, 20, 30, 40, 50}
+	require.That(t, slices.Equal(at, want), "expired at %d bus cycles, want %d", at, want)
 	b.now += 13 * busCycle // the CPU runs ahead of the events
-	if got := l.Load(regCurrent); got != 7 {
-		t.Errorf("count %d when 3 bus cycles into a period, want 7", got)
-	}
+	got := l.Load(regCurrent)
+	require.That(t, got == 7, "count %d when 3 bus cycles into a period, want 7", got)
 	l.Store(regLVTTimer, lvtMasked|lvtPeriodic|0x40)
 	b.run(b.now + 20*busCycle)
 	require.That(t, !l.Pending(), "a masked timer interrupts")
@@ -258,9 +252,8 @@ func TestLAPICDivideAtOne(t *testing.T) {
 	l.Store(regInitial, 100)
 	b.run(99 * busCycle)
 	l.Store(regDivide, 1) // by 4
-	if got := l.Load(regCurrent); got != 1 {
-		t.Errorf("count %d after changing the divisor in the last count, want 1", got)
-	}
+	got := l.Load(regCurrent)
+	require.That(t, got == 1, "count %d after changing the divisor in the last count, want 1", got)
 	b.run((99+4)*busCycle - 1)
 	require.That(t, !l.Pending(), "expired early")
 	b.run((99 + 4) * busCycle)
@@ -316,9 +309,8 @@ func TestLAPICErrors(t *testing.T) {
 	require.That(t, l.Load(regESR) == 0, "the error status shows errors before it is latched")
 	l.Store(regESR, 0)
 	require.Equal(t, l.Load(regESR), errRegister|errSendVector, "error status")
-	if v, ok := l.next(); !ok || v != 0x50 {
-		t.Errorf("error interrupt %#x, %v", v, ok)
-	}
+	v, ok := l.next()
+	require.That(t, ok && v == 0x50, "error interrupt %#x, %v", v, ok)
 	l.Store(regESR, 0)
 	require.Equal(t, l.Load(regESR), 0, "error status after a second write")
 	l.Store(regLVTError, 3) // delivers itself an illegal vector

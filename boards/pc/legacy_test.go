@@ -73,9 +73,8 @@ func TestTimerTicks(t *testing.T) {
 // TestSpeakerCounter polls counter 2 through port 61h, as kernels do that measure their clock by it.
 func TestSpeakerCounter(t *testing.T) {
 	g, _, d := newLegacy(t, "busy")
-	if got := d.Load(0x61, 1); got&^0x30 != 0 {
-		t.Errorf("port 61h is %#x", got)
-	}
+	got := d.Load(0x61, 1)
+	require.That(t, got&^0x30 == 0, "port 61h is %#x", got)
 	out(d, 0x61, 1, 0x43, 0xb0, 0x42, 100, 0x42, 0)
 	var before, behind, stopped, refresh uint64
 	g.At(counts(100), func() { before = d.Load(0x61, 1) })
@@ -131,9 +130,8 @@ func TestResets(t *testing.T) {
 	d.Store(0xcf8, 4, 0xffffffff) // as a kernel restores the address of PCI that it has read
 	out(d, 0x43, 0x32)
 	want := "cpu 0 programmed a counter of the timer for mode 1, which is not modelled"
-	if err := g.Run(); err == nil || !strings.Contains(err.Error(), want) || g.Machine.Ended() != "" {
-		t.Errorf("mode 1 of the timer: %v", err)
-	}
+	err := g.Run()
+	require.That(t, err != nil && strings.Contains(err.Error(), want) && g.Machine.Ended() == "", "mode 1 of the timer: %v", err)
 }
 
 // TestWithoutLocalAPIC holds that a processor whose CPUID has no local APIC gets the controllers' interrupts all
@@ -153,7 +151,6 @@ func TestWithoutLocalAPIC(t *testing.T) {
 	if err := g.Run(); !errors.Is(err, errEnough) {
 		t.Fatal(err)
 	}
-	if v, err := g.Load(g.Symbol(t, "taken"), 8); err != nil || v != 10 {
-		t.Errorf("%d interrupts, want 10 (%v)", v, err)
-	}
+	v, err := g.Load(g.Symbol(t, "taken"), 8)
+	require.That(t, err == nil && v == 10, "%d interrupts, want 10 (%v)", v, err)
 }

@@ -135,9 +135,8 @@ func TestNMI(t *testing.T) {
 	w.MustRun(t)
 	require.That(t, slices.Equal(w.Reports, []uint64{1}), "handlers were %d deep, want 1", w.Reports)
 	require.Equal(t, w.CPU(1).Counters().Exceptions[2], 2, "NMIs delivered")
-	if got := w.Kind(sim.EventSignal); len(got) != 2 || got[0].CPU != 1 || got[0].Name != "nmi" {
-		t.Errorf("noted %+v", got)
-	}
+	got := w.Kind(sim.EventSignal)
+	require.That(t, len(got) == 2 && got[0].CPU == 1 && got[0].Name == "nmi", "noted %+v", got)
 }
 
 // TestTimerClock holds that timers count what the machine says: cycles of the core, or of a clock of their own.

@@ -14,9 +14,8 @@ import (
 // TestFirmware walks the tables as the MultiProcessor Specification says that a kernel does.
 func TestFirmware(t *testing.T) {
 	cfg := cpustest.Config(x86.ISA64())
-	if c, err := (pc.Legacy{}).Firmware(&cfg, 1); c != nil || err != nil {
-		t.Errorf("one CPU: %v, %v", c, err)
-	}
+	c, err := (pc.Legacy{}).Firmware(&cfg, 1)
+	require.That(t, c == nil && err == nil, "one CPU: %v, %v", c, err)
 	for _, n := range []int{2, 4, 32} {
 		chunks := require.Must(pc.Legacy{}.Firmware(&cfg, n))(t)
 		le, mem := binary.LittleEndian, make([]byte, 640<<10)
@@ -28,17 +27,13 @@ func TestFirmware(t *testing.T) {
 		require.Need(t, string(pointer[:4]) == "_MP_" && pointer[8] == 1 && sum(pointer) == 0, "%d CPUs: the pointer is % x", n, pointer)
 		table := mem[le.Uint32(pointer[4:]):]
 		table = table[:le.Uint16(table[4:])]
-		if string(table[:4]) != "PCMP" || sum(table) != 0 || le.Uint32(table[36:]) != x86.APICBase {
-			t.Fatalf("%d CPUs: the header is % x", n, table[:44])
-		}
+		require.Need(t, string(table[:4]) == "PCMP" && sum(table) == 0 && le.Uint32(table[36:]) == x86.APICBase, "%d CPUs: the header is % x", n, table[:44])
 		kinds, count := map[byte]int{}, 0
 		for e := table[44:]; len(e) > 0; count++ {
 			size := 8
 			if e[0] == 0 {
 				size = 20
-				if int(e[1]) != kinds[0] || e[3]&1 == 0 || (e[3]&2 != 0) != (e[1] == 0) {
-					t.Errorf("%d CPUs: processor % x", n, e[:size])
-				}
+				require.That(t, int(e[1]) == kinds[0] && e[3]&1 != 0 && (e[3]&2 != 0) == (e[1] == 0), "%d CPUs: processor % x", n, e[:size])
 			}
 			kinds[e[0]]++
 			e = e[size:]

@@ -18,9 +18,8 @@ func TestNear(t *testing.T) {
 	require.Need(t, ok && (near-text.Addr)+1<<30 <= 1<<31, "%#x is executed at %#x, %v; the text is at %#x", at, near, ok, text.Addr)
 	want := []byte("code")
 	require.NoError(t, w.WriteBytes(near, want))
-	if got, err := w.ReadBytes(at, len(want)); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%q, %v, want %q", got, err, want)
-	}
+	got, err := w.ReadBytes(at, len(want))
+	require.That(t, err == nil && bytes.Equal(got, want), "%q, %v, want %q", got, err, want)
 }
 
 // TestNotNear: beyond what the kernel maps for execution there is no such address.

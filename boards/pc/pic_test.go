@@ -97,9 +97,8 @@ func TestPICInitialization(t *testing.T) {
 	require.That(t, !p.pending(), "an input that was up before is a request")
 	p.set(3, false)
 	p.set(3, true)
-	if v := p.acknowledge(); v != 0x43 || p[0].isr != 0 {
-		t.Errorf("vector %#x, in service %#x; want 0x43 that has ended by itself", v, p[0].isr)
-	}
+	v := p.acknowledge()
+	require.That(t, v == 0x43 && p[0].isr == 0, "vector %#x, in service %#x; want 0x43 that has ended by itself", v, p[0].isr)
 	p[0].store(0, 0x1a) // levels, one controller, no fourth word
 	p[0].store(1, 0x50)
 	if v := p.acknowledge(); v != 0x53 || p[0].auto || p[0].word != 0 {

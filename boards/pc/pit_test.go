@@ -96,9 +96,8 @@ func TestPITReload(t *testing.T) {
 func TestPITGate(t *testing.T) {
 	c := newCounter(t, 0x30, 10)
 	c.setGate(false, 4)
-	if got := c.count(100); got != 7 || c.out(100) || c.edge(100) != 0 {
-		t.Errorf("a stopped counter stands at %d", got)
-	}
+	got := c.count(100)
+	require.That(t, got == 7 && !c.out(100) && c.edge(100) == 0, "a stopped counter stands at %d", got)
 	c.setGate(true, 100)
 	if got := c.count(107); got != 0 || !c.out(107) {
 		t.Errorf("7 clocks after it went on the counter stands at %d", got)
@@ -120,9 +119,8 @@ func TestPITReads(t *testing.T) {
 		}
 		return out
 	}
-	if got := read(2, 1); !slices.Equal(got, []uint8{0x34, 0x12}) {
-		t.Errorf("by turns: %#x", got)
-	}
+	got := read(2, 1)
+	require.That(t, slices.Equal(got, []uint8{0x34, 0x12}), "by turns: %#x", got)
 	c.hold(true, false, 1)
 	c.hold(true, false, 0x10) // the first latch stays
 	if got := read(3, 0x35); !slices.Equal(got, []uint8{0x34, 0x12, 0x00}) {

@@ -183,9 +183,8 @@ func (s script) onQemu(t *testing.T, qemu string) []byte {
 	var text bytes.Buffer
 	cmd.Stderr = &text
 	var exit *exec.ExitError
-	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != doneStatus {
-		t.Fatalf("qemu ends with %v: %s", err, text.String())
-	}
+	err := cmd.Run()
+	require.Need(t, errors.As(err, &exit) && exit.ExitCode() == doneStatus, "qemu ends with %v: %s", err, text.String())
 	got := require.Must(os.ReadFile(answers))(t)
 	// what firmware wrote to the same port stands before
 	n := 0

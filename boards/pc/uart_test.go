@@ -49,9 +49,8 @@ func TestUARTProbe(t *testing.T) {
 	u, out := newUART()
 	u.store(uartScratch, 0xa5)
 	u.store(uartMCR, mcrLoop|0xa)
-	if got := u.load(uartMSR); got&0xf0 != 0x90 || u.load(uartScratch) != 0xa5 {
-		t.Errorf("MSR in loopback %#x, want 0x90", got)
-	}
+	got := u.load(uartMSR)
+	require.That(t, got&0xf0 == 0x90 && u.load(uartScratch) == 0xa5, "MSR in loopback %#x, want 0x90", got)
 	u.store(uartIIR, 1)
 	require.Equal(t, u.load(uartIIR), 0xc1, "IIR with FIFO")
 	for i := range 17 {

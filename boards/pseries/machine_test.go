@@ -70,12 +70,9 @@ func TestIPI(t *testing.T) {
 		sent, got := g.Kind(sim.EventIPISend), g.Kind(sim.EventIPI)
 		require.Need(t, len(sent) == 3 && len(got) == 3, "%s: %d sent, %d accepted", other, len(sent), len(got))
 		for i := range sent {
-			if got[i].CPU != i+1 || sent[i].Arg != uint64(i+1) || got[i].Arg != 0 || got[i].ID != 2 {
-				t.Errorf("%s: sent %+v, accepted %+v", other, sent[i], got[i])
-			}
-			if late := got[i].At - sent[i].At - ipi; late < 0 || late > 50*clock.PerCycle+call {
-				t.Errorf("%s: cpu %d accepted it %d ticks after its time", other, got[i].CPU, late)
-			}
+			require.That(t, got[i].CPU == i+1 && sent[i].Arg == uint64(i+1) && got[i].Arg == 0 && got[i].ID == 2, "%s: sent %+v, accepted %+v", other, sent[i], got[i])
+			late := got[i].At - sent[i].At - ipi
+			require.That(t, late >= 0 && late <= 50*clock.PerCycle+call, "%s: cpu %d accepted it %d ticks after its time", other, got[i].CPU, late)
 			n := g.Own(t, i+1, "count")
 			require.That(t, n == 1, "%s: cpu %d took %d interrupts", other, i+1, n)
 			n = g.Own(t, i+1, "woken")
@@ -92,12 +89,10 @@ func TestTick(t *testing.T) {
 	g.At(clock.FromCycles(1_000_000), func() { g.Stop(nil) })
 	g.MustRun(t)
 	// Between the expiry and the next mtdec lies the handler.
-	if n := g.Own(t, 1, "ticks"); n > 125 || n < 120 {
-		t.Errorf("%d ticks of 8000 cycles in 1000000", n)
-	}
-	if ticks, woken := g.Own(t, 1, "ticks"), g.Own(t, 1, "woken"); woken+1 < ticks || woken > ticks {
-		t.Errorf("%d ticks, woken %d times", ticks, woken)
-	}
+	n := g.Own(t, 1, "ticks")
+	require.That(t, n <= 125 && n >= 120, "%d ticks of 8000 cycles in 1000000", n)
+	ticks, woken := g.Own(t, 1, "ticks"), g.Own(t, 1, "woken")
+	require.That(t, woken+1 >= ticks && woken <= ticks, "%d ticks, woken %d times", ticks, woken)
 }
 
 func TestConsole(t *testing.T) {
@@ -182,9 +177,7 @@ func TestRTAS(t *testing.T) {
 			v := require.Must(g.Machine.Load(block+x.at+4*uint64(i), 4))(t)
 			got[i] = uint32(v)
 		}
-		if got != x.want || g.Reports[0] != x.r3 {
-			t.Errorf("%s: r3 %#x, results %#x, want %#x, %#x", x.name, g.Reports[0], got, x.r3, x.want)
-		}
+		require.That(t, got == x.want && g.Reports[0] == x.r3, "%s: r3 %#x, results %#x, want %#x, %#x", x.name, g.Reports[0], got, x.r3, x.want)
 	}
 }
 
@@ -233,9 +226,8 @@ func TestSpace(t *testing.T) {
 		}
 	}
 	at := require.Must(g.Alloc(4096, 4096))(t)
-	if near, ok := g.Near(at); !ok || near != at-pseries.Linear+pseries.Slots {
-		t.Errorf("code of the heap at %#x is executed at %#x, %v", at, near, ok)
-	}
+	near, ok := g.Near(at)
+	require.That(t, ok && near == at-pseries.Linear+pseries.Slots, "code of the heap at %#x is executed at %#x, %v", at, near, ok)
 	toy := ppc64.ISA()
 	toy.Name, toy.Machine = "toy", 0
 	require.Error(t, require.Err((pseries.Board{}).Space(toy)), "a partition has no CPUs of toy", "another instruction set")

@@ -147,9 +147,8 @@ func TestSenders(t *testing.T) {
 	p := b.ports[2]
 	p.Store(distributorBase, 4, 1)
 	p.Store(enable, 4, 1<<27)
-	if got := b.ports[1].Load(enable, 4); got != 0xffff {
-		t.Errorf("CPU 1 has %#x enabled", got)
-	}
+	got := b.ports[1].Load(enable, 4)
+	require.That(t, got == 0xffff, "CPU 1 has %#x enabled", got)
 	require.Equal(t, p.Load(distributorBase+0x800, 4), 0x04040404, "targets of CPU 2's own interrupts")
 	p.accept(5, 3)
 	p.accept(5, 0)

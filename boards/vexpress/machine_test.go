@@ -47,9 +47,8 @@ func TestStartUp(t *testing.T) {
 				t.Errorf("%d CPUs: cpu %d has its stack at %#x, its data at %#x", n, i, sp, data)
 			}
 			// What started a CPU is still pending when it turns interrupts on.
-			if got := g.Own(t, i, "count"); i > 0 && i < n-1 && got != 1 {
-				t.Errorf("%d CPUs: cpu %d took %d interrupts, want that of its start", n, i, got)
-			}
+			got := g.Own(t, i, "count")
+			require.That(t, i <= 0 || i >= n-1 || got == 1, "%d CPUs: cpu %d took %d interrupts, want that of its start", n, i, got)
 		}
 	}
 	_, err := sim.New(sim.Config{
@@ -116,12 +115,10 @@ func TestTick(t *testing.T) {
 	g.At(clock.FromCycles(1_000_000), func() { g.Stop(nil) })
 	g.MustRun(t)
 	// Between the expiry and the next start of the timer lies the handler.
-	if n := g.Own(t, 1, "ticks"); n > 100 || n < 95 {
-		t.Errorf("%d ticks of 10000 cycles in 1000000", n)
-	}
-	if ticks, woken := g.Own(t, 1, "ticks"), g.Own(t, 1, "woken"); woken+1 < ticks || woken > ticks+1 {
-		t.Errorf("%d ticks, woken %d times", ticks, woken)
-	}
+	n := g.Own(t, 1, "ticks")
+	require.That(t, n <= 100 && n >= 95, "%d ticks of 10000 cycles in 1000000", n)
+	ticks, woken := g.Own(t, 1, "ticks"), g.Own(t, 1, "woken")
+	require.That(t, woken+1 >= ticks && woken <= ticks+1, "%d ticks, woken %d times", ticks, woken)
 }
 
 // TestTimerClock holds that a machine cannot say another clock of the timers than they have.
@@ -274,9 +271,8 @@ func TestSharedInterrupt(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 4 {
-			if n := g.Own(t, i, "others"); n != 2 && i == to || n != 0 && i != to {
-				t.Errorf("for cpu %d: cpu %d took %d", to, i, n)
-			}
+			n := g.Own(t, i, "others")
+			require.That(t, (n == 2 || i != to) && (n == 0 || i == to), "for cpu %d: cpu %d took %d", to, i, n)
 		}
 	}
 }
@@ -362,9 +358,8 @@ func TestSpace(t *testing.T) {
 		require.That(t, !ok, "%#x is at %#x, want no translation", va, got)
 	}
 	at := require.Must(g.Alloc(4096, 4096))(t)
-	if near, ok := g.Near(at); !ok || near != at-vexpress.Linear+vexpress.Modules {
-		t.Errorf("code of the heap at %#x is executed at %#x, %v", at, near, ok)
-	}
+	near, ok := g.Near(at)
+	require.That(t, ok && near == at-vexpress.Linear+vexpress.Modules, "code of the heap at %#x is executed at %#x, %v", at, near, ok)
 	toy := arm.ISA()
 	toy.Name, toy.Machine = "toy", 0
 	require.Error(t, require.Err((vexpress.Board{}).Space(toy)), "board has no CPUs of toy", "another instruction set")

@@ -68,9 +68,8 @@ func TestBaseOfTheSameName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("experiments", 0o755))
 	file := exptest.Write(t, "experiments", "overhead-pentium-m.toml", "base = \"overhead-pentium-m\"\nname = \"mine\"\n")
-	if p, err := planning.NewLoader().Plan(file, nil); err != nil || p.Name != "mine" {
-		t.Errorf("got %v", err)
-	}
+	p, err := planning.NewLoader().Plan(file, nil)
+	require.That(t, err == nil && p.Name == "mine", "got %v", err)
 }
 
 // TestOwnKeyBeatsTheSweepOfTheBase has files on top of a sweep that say a value of a swept key: it is the only one.

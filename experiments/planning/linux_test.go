@@ -99,9 +99,8 @@ func TestLinuxAttachLeavesOut(t *testing.T) {
 	want := "left out: kprobe-multi, kprobe-multi-count, kprobe-multi-ringbuf, kretprobe-multi, kretprobe-multi-count, kretprobe-multi-ringbuf: " +
 		"the kernel was built without CONFIG_FPROBE"
 	require.That(t, len(p.Notes) == 1 && p.Notes[0] == want, "notes %q", p.Notes)
-	if _, err := p.Point("kprobe-multi"); err == nil || !p.Points[0].Linux.Attaching {
-		t.Error("a point that is left out is there, or none attaches anything")
-	}
+	_, err := p.Point("kprobe-multi")
+	require.That(t, err != nil && p.Points[0].Linux.Attaching, "a point that is left out is there, or none attaches anything")
 	for want, set := range map[string]string{
 		"a seccomp runs no program of BPF":         "points.seccomp.program=empty",
 		"a none runs no program of BPF":            "points.none.program=empty",
@@ -164,14 +163,12 @@ file = "mine.ko"
 		write("mine.ko", module)
 		p := require.Must(planning.NewLoader().Plan(filepath.Join(dir, "mine.toml"), nil))(t)
 		pt := require.Must(p.Point("mine"))(t)
-		if m := pt.Probe.Linux.Module; string(m.File) != module || pt.Probe.Mode != kprobes.Optimized {
-			t.Errorf("module %q, %s", m.File, pt.Probe.Mode)
-		}
+		m := pt.Probe.Linux.Module
+		require.That(t, string(m.File) == module && pt.Probe.Mode == kprobes.Optimized, "module %q, %s", m.File, pt.Probe.Mode)
 		return pt.Key("")
 	}
-	if one, other := key("one"), key("other"); one == other {
-		t.Error("another module is no other measurement")
-	}
+	one, other := key("one"), key("other")
+	require.That(t, one != other, "another module is no other measurement")
 	for set, want := range map[string]string{
 		"file=nowhere.ko": "mine: file: nowhere.ko: file does not exist", "mode=ftrace": `a module is "optimized"`,
 		"handler=empty": "a module chooses that itself", "offset=3": "a module chooses that itself",

@@ -33,9 +33,8 @@ func TestColumn(t *testing.T) {
 		one.values = append(one.values, require.Must(doc.ParseSetting("v="+text))(t).Value)
 	}
 	want := map[string]string{"0x10": "16", "1_000": "1000", "9_223_372_036_854_775_807": "9223372036854775807"}
-	if got := one.column(); got.Key != "workload.offset" || !maps.Equal(got.Cells, want) {
-		t.Errorf("%v", got)
-	}
+	got := one.column()
+	require.That(t, got.Key == "workload.offset" && maps.Equal(got.Cells, want), "%v", got)
 }
 
 // TestMet holds each feature that points may want against kernels with it and without.

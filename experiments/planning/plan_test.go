@@ -50,9 +50,8 @@ func TestSweep(t *testing.T) {
 	p := require.Must(exptest.ToyLoader().Plan(file, nil))(t)
 	require.Need(t, len(p.Points) == 12, "%d points, want 12", len(p.Points))
 	require.Equal(t, p.Points[2].Name, "k/workload.hits=10/machine.event.trap.cycles=2", "third point")
-	if h := p.Points[11].Workload.Hits; h != 20 {
-		t.Errorf("last point has %d hits", h)
-	}
+	h := p.Points[11].Workload.Hits
+	require.That(t, h == 20, "last point has %d hits", h)
 }
 
 // badExperiments are changes to the toy experiment and what must be said about them.
@@ -220,13 +219,11 @@ func TestReplicateNames(t *testing.T) {
 		names = append(names, pt.Name)
 		require.That(t, pt.Replicate == i%2 && pt.At().Replicate == i%2 && pt.Seed == 9, "%s is replicate %d of seed %d", pt.Name, pt.Replicate, pt.Seed)
 	}
-	if want := []string{"k/replicate=0", "k/replicate=1", "b/replicate=0", "b/replicate=1"}; !slices.Equal(names, want) {
-		t.Errorf("points %v, want %v", names, want)
-	}
+	want := []string{"k/replicate=0", "k/replicate=1", "b/replicate=0", "b/replicate=1"}
+	require.That(t, slices.Equal(names, want), "points %v, want %v", names, want)
 	require.Error(t, require.Err(p.Point("k")), "point k of toy has replicates: name one of them, such as k/replicate=0", "point k")
-	if _, err := p.Point("x"); err == nil || strings.Contains(err.Error(), "replicate=1") {
-		t.Errorf("point x: %v, want each point once", err)
-	}
+	_, err := p.Point("x")
+	require.That(t, err != nil && !strings.Contains(err.Error(), "replicate=1"), "point x: %v, want each point once", err)
 }
 
 // One replicate alone has the names of points without any, and the layout of its number.

@@ -99,9 +99,8 @@ func TestModesOfAnotherISA(t *testing.T) {
 		want := strings.HasSuffix(pt.Label, "o")
 		require.That(t, (pt.Probe.Mode == kprobes.Optimized) == want && (want || pt.Probe.Mode == kprobes.Emulated), "%s: mode %s", pt.Label, pt.Probe.Mode)
 	}
-	if m := plan.Moved; m.Was != "step or boosted" || m.Is != "emulated" || len(m.Points) != 5 {
-		t.Errorf("moved %+v", m)
-	}
+	m := plan.Moved
+	require.That(t, m.Was == "step or boosted" && m.Is == "emulated" && len(m.Points) == 5, "moved %+v", m)
 }
 
 // TestImageOfAnotherISA holds the choice of the kernel: what the points need comes before the year.

@@ -22,9 +22,8 @@ func TestProbesOfOnePoint(t *testing.T) {
 		{Kind: kprobes.Kprobe, Handler: "handler_empty"},
 		{Kind: kprobes.Kretprobe, Handler: "ret_empty", MaxActive: 3},
 	}
-	if got := kr.Probe.Registrations(); !slices.Equal(got, want) {
-		t.Errorf("probes %+v, want %+v", got, want)
-	}
+	got := kr.Probe.Registrations()
+	require.That(t, slices.Equal(got, want), "probes %+v, want %+v", got, want)
 }
 
 // TestHandlersOfAPoint reads every key of a registration, by short names and by symbols.
@@ -92,9 +91,8 @@ func TestOffsetOfPoint(t *testing.T) {
 	for _, pt := range p.Points {
 		offsets = append(offsets, pt.Workload.Offset)
 	}
-	if want := []uint64{5, 0, 0, 5, 5}; !slices.Equal(offsets, want) {
-		t.Errorf("offsets are %v, not %v", offsets, want)
-	}
+	want := []uint64{5, 0, 0, 5, 5}
+	require.That(t, slices.Equal(offsets, want), "offsets are %v, not %v", offsets, want)
 	for _, c := range []struct{ experiment, set, want string }{
 		{schema.KindEventRate, "points.o.offset=2", "points.o.offset: bench_target+0x2 is inside the instruction at +0x0"},
 		{schema.KindEventRate, "points.rf.offset=5", "points.rf: a kretprobe sits at offset 0, not 5"},

@@ -31,14 +31,12 @@ func TestRoot(t *testing.T) {
 		return p
 	}
 	one := plan()
-	if again := plan(); again.Points[0].Key("") != one.Points[0].Key("") {
-		t.Error("the same experiment has two keys")
-	}
+	again := plan()
+	require.That(t, again.Points[0].Key("") == one.Points[0].Key(""), "the same experiment has two keys")
 	input := exptest.Write(t, dir, "input", "input")
 	for _, set := range []string{"workload.root=[\"busybox\", \"" + dir + "/more.cpio\"]", "workload.input=" + input, "workload.warmup=1", "workload.region=command", "workload.env=[]"} {
-		if other := plan(set); other.Points[0].Key("") == one.Points[0].Key("") {
-			t.Errorf("%s is no part of what a measurement follows from", set)
-		}
+		other := plan(set)
+		require.That(t, other.Points[0].Key("") != one.Points[0].Key(""), "%s is no part of what a measurement follows from", set)
 	}
 	for set, want := range map[string]string{
 		"workload.command=[\"/bin/none\"]":                              "workload.command: the root has no file /bin/none",
@@ -151,9 +149,8 @@ programs = ["sizes"]
 		return p.Point("mine")
 	}
 	one := require.Must(plan("points.mine.file=" + dir + "/mine.bpf.o"))(t)
-	if o := one.Probe.Linux.Object; string(o.File) != string(object) || len(o.Programs) != 1 {
-		t.Errorf("%d bytes of %s, %q", len(o.File), o.Path, o.Programs)
-	}
+	o := one.Probe.Linux.Object
+	require.That(t, string(o.File) == string(object) && len(o.Programs) == 1, "%d bytes of %s, %q", len(o.File), o.Path, o.Programs)
 	t.Chdir(dir) // where the path of the object is its name alone
 	p := require.Must(planning.NewLoader().Plan("./mine.toml", nil))(t)
 	here := require.Must(p.Point("mine"))(t)

@@ -32,9 +32,8 @@ func TestTiedEventThatIsDearer(t *testing.T) {
 	exptest.Write(t, filepath.Dir(file), "machine.toml", exptest.TiedMachine(`same_as = "trap", more = "1/2", source = "book: 7"`))
 	p := require.Must(exptest.ToyLoader().Plan(file, []string{"machine.event.trap.cycles=120"}))(t)
 	m := p.Points[0].Machine
-	if got := m.CPU.Events["mispredict"]; got != 120*60+30 {
-		t.Errorf("the tied event costs %d ticks, want half a cycle more than 120 cycles", got)
-	}
+	got := m.CPU.Events["mispredict"]
+	require.That(t, got == 120*60+30, "the tied event costs %d ticks, want half a cycle more than 120 cycles", got)
 	require.That(t, slices.ContainsFunc(m.Params, func(p machines.Param) bool { return p.Path == "event.mispredict.more" && p.Value == "1/2" }), "the difference is not among the parameters: %+v", m.Params)
 }
 

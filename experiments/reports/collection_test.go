@@ -38,13 +38,11 @@ func TestCollection(t *testing.T) {
 		names = append(names, pt.Name)
 		require.That(t, pt.Workload.Hits == 7, "%s has %d hits: the setting did not arrive", pt.Name, pt.Workload.Hits)
 	}
-	if want := []string{"toy:k", "toy:b", "slow:k", "slow:b"}; !slices.Equal(names, want) {
-		t.Errorf("points %v, want %v", names, want)
-	}
+	want := []string{"toy:k", "toy:b", "slow:k", "slow:b"}
+	require.That(t, slices.Equal(names, want), "points %v, want %v", names, want)
 	require.That(t, len(r.Plan.Inputs) == 6 && r.Plan.Title == "Both", "title %q, inputs %v", r.Plan.Title, r.Plan.Inputs)
-	if pt, err := r.Plan.Point("slow:b"); err != nil || pt.Machine.Name != "toy-2" {
-		t.Errorf("point slow:b is %v, %v", pt, err)
-	}
+	pt, err := r.Plan.Point("slow:b")
+	require.That(t, err == nil && pt.Machine.Name == "toy-2", "point slow:b is %v, %v", pt, err)
 }
 
 // A collection has the records of its experiments.
@@ -139,9 +137,8 @@ func TestCollectionOfKinds(t *testing.T) {
 		again := string(require.Must(os.ReadFile(filepath.Join(out, name)))(t))
 		require.That(t, strings.Contains(again, has) && again == string(was[name]), "%s lacks %q, or is another one when it is drawn again", name, has)
 	}
-	if overhead := string(was["overhead.svg"]); strings.Contains(overhead, "xeon") || strings.Contains(overhead, "irq-off") {
-		t.Error("the figure of overheads has points of another kind")
-	}
+	overhead := string(was["overhead.svg"])
+	require.That(t, !strings.Contains(overhead, "xeon") && !strings.Contains(overhead, "irq-off"), "the figure of overheads has points of another kind")
 }
 
 // A sweep differs from the setup of published figures in each of its values. The first differences are told, the rest is counted.
@@ -155,7 +152,6 @@ func TestManyDifferences(t *testing.T) {
 	long := exptest.Write(t, dir, "long.toml", fmt.Sprintf("base = %q\nname = \"long\"\n[sweep]\nworkload.args = [[%s]]\n", file, strings.Join(values, "], [")))
 	p := require.Must(exptest.ToyLoader().Plan(long, nil))(t)
 	text := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Text()
-	if n := strings.Count(text, "not the setup of the published figures: workload.args"); n != 20 || !strings.Contains(text, "10 more such differences") {
-		t.Errorf("%d differences are told:\n%s", n, text)
-	}
+	n := strings.Count(text, "not the setup of the published figures: workload.args")
+	require.That(t, n == 20 && strings.Contains(text, "10 more such differences"), "%d differences are told:\n%s", n, text)
 }

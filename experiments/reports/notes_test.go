@@ -49,9 +49,8 @@ func TestRoles(t *testing.T) {
 	r := judged(t, "", record(t, "a", results.MetricCycles, "5", results.Simulated), record(t, "b", results.MetricMicros, "5", results.Fitted),
 		record(t, "c", results.MetricCycles, "5", results.Simulated), record(t, "d", results.MetricError, "5", results.Measured))
 	k := &Kept{Set: r.Set, Means: r.Means}
-	if got := k.roles(); !slices.Equal(got, []string{string(results.Simulated), string(results.Fitted)}) {
-		t.Errorf("%q", got)
-	}
+	got := k.roles()
+	require.That(t, slices.Equal(got, []string{string(results.Simulated), string(results.Fitted)}), "%q", got)
 }
 
 // Repeats that are beyond all numbers are an error of the report.
@@ -67,9 +66,8 @@ func TestDoubtsOverflow(t *testing.T) {
 func TestIdleWatchpoints(t *testing.T) {
 	r := judged(t, "", record(t, "idle", results.MetricCycles, "0.9", results.Simulated), record(t, "hit", results.MetricCycles, "1", results.Simulated))
 	f := require.Must(drawWatchpoints(r.Set))(t)
-	if got := f.(*figures.Bars).Groups; !slices.Equal(got, []string{"hit"}) {
-		t.Errorf("bars of %q", got)
-	}
+	got := f.(*figures.Bars).Groups
+	require.That(t, slices.Equal(got, []string{"hit"}), "bars of %q", got)
 }
 
 // What rounding and repeats leave of an error is named for each prediction that has such a rest, and for no fitted figure. A
@@ -103,9 +101,8 @@ func TestUnexplained(t *testing.T) {
 func TestPredictions(t *testing.T) {
 	set := judged(t, "", record(t, "k", results.MetricError, "90", results.Fitted), record(t, "o", results.MetricError, "-42.15", results.Predicted),
 		record(t, "r", results.MetricError, "8.05", results.Predicted), record(t, "rb", results.MetricCycles, "99", results.Predicted)).Means
-	if got, want := predictions(set), "2 predictions: mean absolute error 25.1 %, largest 42.2 % (o of e)"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	got, want := predictions(set), "2 predictions: mean absolute error 25.1 %, largest 42.2 % (o of e)"
+	require.That(t, got == want, "%q, want %q", got, want)
 	exact := judged(t, "", record(t, "o", results.MetricError, "0", results.Predicted), record(t, "r", results.MetricError, "0", results.Predicted)).Means
 	if got, want := predictions(exact), "2 predictions: mean absolute error 0.0 %"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -143,9 +140,8 @@ func TestListOfHashes(t *testing.T) {
 	}
 	write(outdir.SumsName, list)
 	write("phases.svg", "by hand")
-	if files, err := readDir(dir, must); err != nil || len(files) != 3 || files["phases.svg"] != nil {
-		t.Errorf("a figure that somebody drew: %d files, %v", len(files), err)
-	}
+	files, err := readDir(dir, must)
+	require.That(t, err == nil && len(files) == 3 && files["phases.svg"] == nil, "a figure that somebody drew: %d files, %v", len(files), err)
 	write(ResultsName, "by hand")
 	refused("results that somebody changed", ResultsName+" is not as it was written")
 	require.NoError(t, os.Remove(filepath.Join(dir, ResultsName)))

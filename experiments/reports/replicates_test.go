@@ -47,9 +47,8 @@ func TestReplicatesAreTheSameEverywhere(t *testing.T) {
 // replicate.
 func TestCollectionOfReplicates(t *testing.T) {
 	one, r := collectionReport(t, 1), collectionReport(t, 3, "replicates=3")
-	if n, want := r.Set.Len(), 3*one.Set.Len(); n != want {
-		t.Errorf("%d records of three replicates, want %d", n, want)
-	}
+	n, want := r.Set.Len(), 3*one.Set.Len()
+	require.That(t, n == want, "%d records of three replicates, want %d", n, want)
 	tables, plain := r.Tables(), one.Tables()
 	for i := range plain {
 		require.That(t, len(tables[i].Rows) == len(plain[i].Rows), "table %d has %d rows, want %d", i, len(tables[i].Rows), len(plain[i].Rows))
@@ -69,7 +68,6 @@ func TestCollectionOfReplicates(t *testing.T) {
 		d := wrong.Value.Sub(want).Abs()
 		require.That(t, err == nil && !(d.Float() > 0.0001), "%s: error %s %%, that of the mean is %s %%", p.Probe, wrong.Value, want)
 	}
-	if text := tables[0].Text(); !strings.Contains(text, "mean of 3 replicates") || !strings.Contains(text, "interval") {
-		t.Errorf("table:\n%s", text)
-	}
+	text := tables[0].Text()
+	require.That(t, strings.Contains(text, "mean of 3 replicates") && strings.Contains(text, "interval"), "table:\n%s", text)
 }

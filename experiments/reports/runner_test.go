@@ -36,9 +36,8 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 		"bench.txt", "inputs.txt", "manifest.json", "overhead.pdf", "overhead.png", "overhead.svg", "overhead.tex",
 		"phases.pdf", "phases.png", "phases.svg", "phases.tex", "results.csv", "results.json",
 	}
-	if got := slices.Sorted(maps.Keys(one)); !slices.Equal(got, want) {
-		t.Errorf("files are %v, want %v", got, want)
-	}
+	got := slices.Sorted(maps.Keys(one))
+	require.That(t, slices.Equal(got, want), "files are %v, want %v", got, want)
 	for _, workers := range []int{2, 7} {
 		many := files(t, workers)
 		for name, b := range one {

@@ -52,9 +52,8 @@ func TestLimitOnInterrupt(t *testing.T) {
 	halt, done := limit.Begin()
 	defer done()
 	time.Sleep(40 * time.Millisecond)
-	if err := halt(); err != nil {
-		t.Errorf("before the interrupt: %v", err)
-	}
+	err := halt()
+	require.That(t, err == nil, "before the interrupt: %v", err)
 	begun := time.Now()
 	close(stop)
 	for halt() == nil {

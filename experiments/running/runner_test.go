@@ -32,9 +32,7 @@ func TestStopKeepsWhatRan(t *testing.T) {
 	stop := make(chan struct{})
 	r := &running.Runner{Measure: exptest.ToyMeasure, Workers: 1, Stop: stop, Begun: func(*schema.Point) { close(stop) }}
 	out := r.Run(p)
-	if out[0].Err != nil || out[0].Measurement == nil || !errors.Is(out[1].Err, running.ErrInterrupted) {
-		t.Errorf("%v, and behind the end %v", out[0].Err, out[1].Err)
-	}
+	require.That(t, out[0].Err == nil && out[0].Measurement != nil && errors.Is(out[1].Err, running.ErrInterrupted), "%v, and behind the end %v", out[0].Err, out[1].Err)
 }
 
 // TestEnded tells points that were ended from points whose measurement failed.
@@ -60,7 +58,6 @@ func TestFewProfiles(t *testing.T) {
 	require.That(t, len(has.Profile) == 1, "the measurement itself has changed")
 	lost := errors.New("lost")
 	failing := running.FewProfiles(p, func(*schema.Point) (*kinds.Measurement, error) { return nil, lost })
-	if _, err := failing(&p.Points[running.MostProfiles+1]); !errors.Is(err, lost) {
-		t.Errorf("a point that fails: %v", err)
-	}
+	_, err := failing(&p.Points[running.MostProfiles+1])
+	require.That(t, errors.Is(err, lost), "a point that fails: %v", err)
 }

@@ -55,13 +55,11 @@ func TestHaltedWork(t *testing.T) {
 	})
 	<-begun
 	wg.Go(func() {
-		if v, err := w.Do("a", func() (any, error) { return "made", nil }); v != "made" || err != nil {
-			t.Errorf("the point that waited: %v, %v", v, err)
-		}
+		v, err := w.Do("a", func() (any, error) { return "made", nil })
+		require.That(t, v == "made" && err == nil, "the point that waited: %v, %v", v, err)
 	})
 	close(ends)
 	wg.Wait()
-	if v, err := w.Do("a", func() (any, error) { return "again", nil }); v != "made" || err != nil {
-		t.Errorf("a later point: %v, %v", v, err)
-	}
+	v, err := w.Do("a", func() (any, error) { return "again", nil })
+	require.That(t, v == "made" && err == nil, "a later point: %v, %v", v, err)
 }

@@ -82,12 +82,10 @@ func TestJoined(t *testing.T) {
 	for _, n := range vary {
 		names = append(names, n.Name())
 	}
-	if want := []string{"cost.locked", "cost.div.issue", "cost.div.latency"}; !slices.Equal(names, want) {
-		t.Errorf("numbers %q, want %q", names, want)
-	}
-	if got := vary[0].settings("18"); !slices.Equal(got, []string{"machine.cost.locked.issue=18", "machine.cost.locked.latency=18"}) {
-		t.Errorf("settings %q", got)
-	}
+	want := []string{"cost.locked", "cost.div.issue", "cost.div.latency"}
+	require.That(t, slices.Equal(names, want), "numbers %q, want %q", names, want)
+	got := vary[0].settings("18")
+	require.That(t, slices.Equal(got, []string{"machine.cost.locked.issue=18", "machine.cost.locked.latency=18"}), "settings %q", got)
 }
 
 // measured gives k two traps and three mispredictions, b one of each, in cycles a hit.
@@ -149,9 +147,8 @@ func TestRefit(t *testing.T) {
 	a := analyse(t, true)
 	e := &a.Effects[0]
 	require.Equal(t, a.Percent(0, e.AtHigh), 0, "the fitted figure moves by")
-	if b, want := a.Percent(1, e.AtHigh), 100*(1.5-4.5/2)/115; math.Abs(b-want) > 1e-9 {
-		t.Errorf("b moves by %g %%, want %g", b, want)
-	}
+	b, want := a.Percent(1, e.AtHigh), 100*(1.5-4.5/2)/115
+	require.That(t, !(math.Abs(b-want) > 1e-9), "b moves by %g %%, want %g", b, want)
 	_, below := a.fit.apply(a.base, []*big.Rat{big.NewRat(900, 1), big.NewRat(500, 1)})
 	require.Equal(t, below, "event.trap.cycles", "a fit far below zero is not noticed")
 }
@@ -163,9 +160,8 @@ func TestFiles(t *testing.T) {
 		require.That(t, len(files[name]) != 0, "no %s", name)
 	}
 	s := require.Must(formats.ReadCSV("results.csv", strings.NewReader(string(files["results.csv"]))))(t)
-	if want := []string{"workload.hits=500", "machine.event.trap.cycles=90"}; !slices.Equal(s.Overrides, want) {
-		t.Errorf("settings %q, want %q", s.Overrides, want)
-	}
+	want := []string{"workload.hits=500", "machine.event.trap.cycles=90"}
+	require.That(t, slices.Equal(s.Overrides, want), "settings %q, want %q", s.Overrides, want)
 	chart := require.Must(figures.TornadoOf(s, figures.Frame{}, 8))(t)
 	require.That(t, len(chart.Panels) == 1 && chart.Panels[0].Title == "b" && strings.Contains(strings.Join(chart.Caption, " "), "moves k"), "panels %+v, caption %q", chart.Panels, chart.Caption)
 }

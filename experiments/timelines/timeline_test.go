@@ -208,9 +208,7 @@ func TestTimelineOfUserMode(t *testing.T) {
 			}
 		}
 		for cpu := range uint64(4) {
-			if !user[cpu] || calls[cpu] != 1 {
-				t.Errorf("cpu %d: a user task %v, which made %d system calls; want 1", cpu, user[cpu], calls[cpu])
-			}
+			require.That(t, user[cpu] && calls[cpu] == 1, "cpu %d: a user task %v, which made %d system calls; want 1", cpu, user[cpu], calls[cpu])
 		}
 	}
 }
@@ -245,9 +243,8 @@ func checkGrace(t *testing.T, name string, events []told) {
 			seen[e.track] = true
 		}
 	}
-	if d := begun - registered; d < 4_000_000 || d > 5_100_000 {
-		t.Errorf("%s: the grace period begins %d ns after the wish to optimize, want nearly 5 jiffies", name, d)
-	}
+	d := begun - registered
+	require.That(t, d >= 4_000_000 && d <= 5_100_000, "%s: the grace period begins %d ns after the wish to optimize, want nearly 5 jiffies", name, d)
 	require.That(t, len(seen) == 4, "%s: CPUs %v passed a quiescent state, want all four", name, seen)
 }
 

@@ -98,12 +98,10 @@ func TestPage(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]{0,12})`).FindAllStringSubmatch(text, -1) {
 		require.That(t, strings.HasPrefix(m[1], "data:image/") || strings.HasPrefix(m[1], "#"), "the page leads to %q", m[1])
 	}
-	if n := strings.Count(text, "<script>"); n != 1 {
-		t.Errorf("%d scripts, want that of the page", n)
-	}
-	if again, err := webpage.Write(dirs); err != nil || string(again) != text {
-		t.Errorf("the same directories give another page: %v", err)
-	}
+	n := strings.Count(text, "<script>")
+	require.That(t, n == 1, "%d scripts, want that of the page", n)
+	again, err := webpage.Write(dirs)
+	require.That(t, err == nil && string(again) == text, "the same directories give another page: %v", err)
 }
 
 // TestSameRunsHaveNoDifferences compares a directory with a copy.
@@ -112,9 +110,8 @@ func TestSameRunsHaveNoDifferences(t *testing.T) {
 	write(t, "one", small(t, "2310"))
 	write(t, "copy", small(t, "2310"))
 	b, err := webpage.Write([]string{"one", "copy"})
-	if want := "All 5 records of <b>copy</b> are as in <b>one</b>."; err != nil || !strings.Contains(string(b), want) {
-		t.Errorf("no %q, %v", want, err)
-	}
+	want := "All 5 records of <b>copy</b> are as in <b>one</b>."
+	require.That(t, err == nil && strings.Contains(string(b), want), "no %q, %v", want, err)
 }
 
 // TestPageOfNothing wants an error.

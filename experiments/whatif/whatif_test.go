@@ -121,7 +121,6 @@ func TestAskCombines(t *testing.T) {
 	w := Way{Name: "r", Plus: []string{"kretprobe", "kprobe-step"}, Less: []string{"kprobe"}}
 	a, err := Ask(&Question{CPUs: 1, Hz: 1e9}, []Way{w, {Name: "dear", Plus: []string{"kprobe-step", "kretprobe"}}}, costs)
 	require.That(t, err == nil && a.Ways[0].Cycles == 2300 && strings.Contains(a.Text(), "kretprobe and kprobe-step less kprobe") && strings.Contains(a.Text(), "22 % dearer"), "%+v, %v", a, err)
-	if got := Points([]Way{w, w}); !slices.Equal(got, []string{"kretprobe", "kprobe-step", "kprobe"}) {
-		t.Errorf("%q", got)
-	}
+	got := Points([]Way{w, w})
+	require.That(t, slices.Equal(got, []string{"kretprobe", "kprobe-step", "kprobe"}), "%q", got)
 }

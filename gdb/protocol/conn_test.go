@@ -59,9 +59,8 @@ func TestLastPacketIsSentAgain(t *testing.T) {
 	var sent bytes.Buffer
 	c := New(wire{bytes.NewReader([]byte("-+")), &sent})
 	require.NoError(t, c.Send("OK"))
-	if _, err := c.Receive(); !errors.Is(err, io.EOF) || sent.String() != "$OK#9a$OK#9a" {
-		t.Errorf("sent %q, %v; want the packet twice", sent.String(), err)
-	}
+	_, err := c.Receive()
+	require.That(t, errors.Is(err, io.EOF) && sent.String() == "$OK#9a$OK#9a", "sent %q, %v; want the packet twice", sent.String(), err)
 }
 
 // FuzzFrames holds that no stream of bytes is more than packets and noise, and that every payload comes as it was sent.
@@ -73,8 +72,7 @@ func FuzzFrames(f *testing.F) {
 		if len(b) > MaxPacket/2 {
 			return
 		}
-		if got, _ := received(t, string(frame(string(b)))); len(got) != 1 || got[0] != string(b) {
-			t.Errorf("sent %q, received %q", b, got)
-		}
+		got, _ := received(t, string(frame(string(b))))
+		require.That(t, len(got) == 1 && got[0] == string(b), "sent %q, received %q", b, got)
 	})
 }

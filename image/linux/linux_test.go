@@ -106,9 +106,8 @@ func lzopOf(b []byte) []byte {
 func TestLzop(t *testing.T) {
 	file := append(bytes.Clone(lzopHead), "\x00\x00\x00\x1d\x00\x00\x00\x0d\xa3\x10\x0a\xe5\x17hello 5\x14\x00\x11\x00\x00\x00\x00\x00\x00"...)
 	r := require.Must(newLzop(file))(t)
-	if b, err := io.ReadAll(r); err != nil || string(b) != "hello hello hello hello hello" {
-		t.Errorf("%q, %v", b, err)
-	}
+	b, err := io.ReadAll(r)
+	require.That(t, err == nil && string(b) == "hello hello hello hello hello", "%q, %v", b, err)
 	for cut := range len(file) {
 		if r, err := newLzop(file[:cut]); err == nil {
 			if _, err = io.ReadAll(r); err == nil {
@@ -146,9 +145,7 @@ func TestKallsyms(t *testing.T) {
 				want &= 1<<32 - 1
 			}
 			got, ok := k.Image.Symbol(linuxtest.Name(i)[1:])
-			if !ok || got.Addr != want || !got.Func {
-				t.Fatalf("%+v: %s is %+v, want address %#x", s, linuxtest.Name(i), got, want)
-			}
+			require.Need(t, ok && got.Addr == want && got.Func, "%+v: %s is %+v, want address %#x", s, linuxtest.Name(i), got, want)
 		}
 		inside := uint64(linuxtest.Text + 8*100 + 5)
 		if s.Bits == 32 {

@@ -200,9 +200,8 @@ func TestAgainstGNU(t *testing.T) {
 			case "ppc64", "ppc64-medium":
 				args = append(args, "--no-toc-optimize", "--no-opd-optimize", "--no-tls-optimize")
 			}
-			if text, err := exec.Command(ld, args...).CombinedOutput(); err != nil {
-				t.Fatalf("ld: %v\n%s", err, text)
-			}
+			text, err := exec.Command(ld, args...).CombinedOutput()
+			require.Need(t, err == nil, "ld: %v\n%s", err, text)
 			compare(t, i, m, out)
 		})
 	}
@@ -261,9 +260,8 @@ func TestStubs(t *testing.T) {
 		at := m.o.layout.stubs
 		code := m.Bytes[at:]
 		if i.toc == 0 {
-			if insn, to := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:]); insn != loadPC || uint64(to) != i.outside {
-				t.Errorf("%s: the veneer is %#x, %#x; want one to %#x", i.name, insn, to, i.outside)
-			}
+			insn, to := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:])
+			require.That(t, insn == loadPC && uint64(to) == i.outside, "%s: the veneer is %#x, %#x; want one to %#x", i.name, insn, to, i.outside)
 			continue
 		}
 		hi, lo := int64(int16(binary.BigEndian.Uint16(code[2:]))), int64(int16(binary.BigEndian.Uint16(code[6:])))

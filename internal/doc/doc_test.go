@@ -82,9 +82,8 @@ f.toml:3:8: kind: unknown value "kprobes": known are kprobe, kretprobe; did you 
 f.toml:5:1: unknown key "t.x"
 f.toml:9:1: unknown key "p.k.y": known are name
 f.toml:11:1: unknown key "p.2.y": known are name`
-	if got := errs.Err().Error(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	got := errs.Err().Error()
+	require.That(t, got == want, "got\n%s\nwant\n%s", got, want)
 }
 
 func TestSettings(t *testing.T) {

@@ -24,12 +24,10 @@ func TestStreams(t *testing.T) {
 		}
 	}
 	key := NewKey(0, 1, "stack")
-	if got, want := key, Key(0x7f1821911fa26c1f); got != want {
-		t.Errorf("key %#x, want %#x", uint64(got), uint64(want))
-	}
-	if a, b := key.Below(1<<63), key.Sequence(0).Uint64()%(1<<63); a != b {
-		t.Errorf("Below %d, the first of the sequence %d", a, b)
-	}
+	got, want := key, Key(0x7f1821911fa26c1f)
+	require.That(t, got == want, "key %#x, want %#x", uint64(got), uint64(want))
+	a, b := key.Below(1<<63), key.Sequence(0).Uint64()%(1<<63)
+	require.That(t, a == b, "Below %d, the first of the sequence %d", a, b)
 }
 
 // Below keeps its bound.

@@ -27,8 +27,7 @@ func TestUint(t *testing.T) {
 	for n, want := range map[int][2]uint64{1: {0x08, 0x08}, 2: {0x0708, 0x0807}, 4: {0x05060708, 0x08070605}, 8: {v, 0x0807060504030201}} {
 		b := make([]byte, n)
 		PutUint(binary.BigEndian, b, v)
-		if big, little := Uint(binary.BigEndian, b), Uint(binary.LittleEndian, b); big != want[0] || little != want[1] {
-			t.Errorf("%d bytes: %#x and %#x, want %#x", n, big, little, want)
-		}
+		big, little := Uint(binary.BigEndian, b), Uint(binary.LittleEndian, b)
+		require.That(t, big == want[0] && little == want[1], "%d bytes: %#x and %#x, want %#x", n, big, little, want)
 	}
 }

@@ -15,9 +15,7 @@ func TestPages(t *testing.T) {
 		var p Pages
 		a, b := p.Zeroed(size), p.Zeroed(size)
 		for i := range a {
-			if len(b) != size || a[i] != 0 || b[i] != 0 {
-				t.Fatalf("byte %d of %d is %d and %d", i, len(b), a[i], b[i])
-			}
+			require.Need(t, len(b) == size && a[i] == 0 && b[i] == 0, "byte %d of %d is %d and %d", i, len(b), a[i], b[i])
 			a[i], b[i] = 1, 2
 		}
 		require.That(t, a[size-1] == 1 && b[0] == 2, "two pieces share a byte")

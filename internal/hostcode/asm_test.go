@@ -166,9 +166,8 @@ func TestInstructions(t *testing.T) {
 			}
 			args = append(args, arg)
 		}
-		if got := fmt.Sprint(in.Op, args); err != nil || got != want || in.Len != a.Len() {
-			t.Errorf("% x is %s of %d bytes, %v; want %s", a.room[:a.Len()], got, in.Len, err, want)
-		}
+		got := fmt.Sprint(in.Op, args)
+		require.That(t, err == nil && got == want && in.Len == a.Len(), "% x is %s of %d bytes, %v; want %s", a.room[:a.Len()], got, in.Len, err, want)
 	}
 }
 

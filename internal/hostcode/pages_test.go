@@ -43,9 +43,8 @@ func TestRoomTakes(t *testing.T) {
 		r := NewRoom(size)
 		require.That(t, len(r.write) == want && len(r.execute) == want, "a room of %d bytes has %d to write and %d to execute, want %d", size, len(r.write), len(r.execute), want)
 	}
-	if after := open(); after != before {
-		t.Errorf("%d files are open, and were %d", after, before)
-	}
+	after := open()
+	require.That(t, after == before, "%d files are open, and were %d", after, before)
 }
 
 // TestNoPageIsWrittenAndExecuted reads from the host what may be done with the pages of a room, and with all others.

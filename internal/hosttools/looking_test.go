@@ -16,9 +16,8 @@ func TestNeed(t *testing.T) {
 		return
 	}
 	t.Setenv("PATH", t.TempDir())
-	if got := Look("sh"); got != "" {
-		t.Errorf("%s is in an empty folder", got)
-	}
+	got := Look("sh")
+	require.That(t, got == "", "%s is in an empty folder", got)
 }
 
 // A name that leaves the repository's folder is that of the same file.
@@ -30,12 +29,10 @@ func TestFromRepository(t *testing.T) {
 		t.Skip("does not apply: the test was built without the names of its sources")
 	}
 	one := require.Must(os.Stat(file))(t)
-	if two, err := os.Stat(name); err != nil || !os.SameFile(one, two) {
-		t.Errorf("%s: %v", name, err)
-	}
-	if got := fromRepository("file"); got != "" {
-		t.Errorf("%s for a name without a folder", got)
-	}
+	two, err := os.Stat(name)
+	require.That(t, err == nil && os.SameFile(one, two), "%s: %v", name, err)
+	got := fromRepository("file")
+	require.That(t, got == "", "%s for a name without a folder", got)
 }
 
 // Kernels lie in the folder that the environment names, and nowhere without it.
@@ -47,9 +44,8 @@ func TestPackaged(t *testing.T) {
 		got := Kernels(t, "vmlinuz*", "reading it")
 		require.That(t, len(got) == 1, "%q", got)
 	}
-	if name, ok := Packaged("vmlinuz-1"); !ok || name != filepath.Join(dir, "vmlinuz-1") {
-		t.Errorf("%q, %v", name, ok)
-	}
+	name, ok := Packaged("vmlinuz-1")
+	require.That(t, ok && name == filepath.Join(dir, "vmlinuz-1"), "%q, %v", name, ok)
 	if _, ok := Packaged("vmlinuz-2"); ok {
 		t.Error("a kernel that is not there")
 	}

@@ -17,9 +17,8 @@ const most = 4
 func TestKept(t *testing.T) {
 	f := Folder{path: filepath.Join(t.TempDir(), "a", "b"), most: most}
 	packed, content := []byte("packed"), bytes.Repeat([]byte("content"), least)
-	if _, ok := f.Load(packed); ok {
-		t.Error("an empty folder has a kernel")
-	}
+	_, ok := f.Load(packed)
+	require.That(t, !ok, "an empty folder has a kernel")
 	f.Save(packed, content)
 	if got, ok := f.Load(packed); !ok || !bytes.Equal(got, content) {
 		t.Fatal("the kernel is not there")
@@ -47,9 +46,8 @@ func TestBound(t *testing.T) {
 	f.Save([]byte("small"), make([]byte, least-1)) // would drive another one out
 	all, err := os.ReadDir(f.path)
 	require.That(t, err == nil && len(all) == most, "%d files are kept, want %d; %v", len(all), most, err)
-	if _, ok := f.Load([]byte{3*most - 1}); !ok {
-		t.Error("the newest is not there")
-	}
+	_, ok := f.Load([]byte{3*most - 1})
+	require.That(t, ok, "the newest is not there")
 }
 
 // TestNowhere keeps nothing where there is no folder, or a file in its place.

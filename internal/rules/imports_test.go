@@ -152,10 +152,7 @@ func TestImportsStayInTheirRooms(t *testing.T) {
 			to = room(to)
 			ok := to == from || to == "internal" || slices.Contains(allowed, to) ||
 				s.test() && (to == "workloads" || to == "targets" || house(to) == "boards" || inHouse(house(from), to))
-			if !ok {
-				t.Errorf("%s: imports %s, but %s may import only %v and internal packages",
-					s.name, p, from, allowed)
-			}
+			require.That(t, ok, "%s: imports %s, but %s may import only %v and internal packages", s.name, p, from, allowed)
 		}
 	}
 }

@@ -39,7 +39,6 @@ func TestKubernetes(t *testing.T) {
 	require.NoError(t, d.Decode(&job))
 	s := job.Spec
 	require.Need(t, job.APIVersion == "batch/v1" && job.Kind == "Job" && s.CompletionMode == "Indexed" && s.Completions == 40 && s.Parallelism >= 1 && len(s.Template.Spec.Containers) == 1, "%+v", job)
-	if c := s.Template.Spec.Containers[0]; len(c.Args) != 1 || c.Args[0] != "exec ./kprobesim run sweep.toml --out out --workers 1 --shard $((JOB_COMPLETION_INDEX + 1))/40" {
-		t.Errorf("%+v", c)
-	}
+	c := s.Template.Spec.Containers[0]
+	require.That(t, len(c.Args) == 1 && c.Args[0] == "exec ./kprobesim run sweep.toml --out out --workers 1 --shard $((JOB_COMPLETION_INDEX + 1))/40", "%+v", c)
 }

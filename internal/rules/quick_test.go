@@ -43,9 +43,8 @@ func TestQuickFindsImporters(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "near/testdata/deep/x"), []byte("2"), 0o644))
 	out, err := script(t, dir, "quick", "-n")
-	if got, want := strings.Fields(out), []string{"m/near", "m/by", "m/test"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v; want %q", got, err, want)
-	}
+	got, want := strings.Fields(out), []string{"m/near", "m/by", "m/test"}
+	require.That(t, err == nil && slices.Equal(got, want), "%q, %v; want %q", got, err, want)
 }
 
 // TestHookHoldsSubjects commits with subjects of 72 characters and of one more.
@@ -61,9 +60,8 @@ func TestHookHoldsSubjects(t *testing.T) {
 
 // TestGateIsOneList wants CI to run what make check does and nothing else, and every script of .ci to be part of it.
 func TestGateIsOneList(t *testing.T) {
-	if got := found(`(?m)^make --no-print-directory (.*?) *</dev/null`, read(t, ".ci/run")); !slices.Equal(got, []string{"check", "clean-tree"}) {
-		t.Errorf(".ci/run makes %q", got)
-	}
+	got := found(`(?m)^make --no-print-directory (.*?) *</dev/null`, read(t, ".ci/run"))
+	require.That(t, slices.Equal(got, []string{"check", "clean-tree"}), ".ci/run makes %q", got)
 	makefile := read(t, "Makefile")
 	_, list, _ := strings.Cut(makefile, "\nGATE      := fmt")
 	list, _, _ = strings.Cut(list, "\n")

@@ -44,12 +44,10 @@ func TestScript(t *testing.T) {
 		t.Errorf("exit code %d, %q\n%s", code, out, a.Script())
 	}
 	a.Sum = "0"
-	if out, code := run("3"); code != OtherProgram || !strings.Contains(out, "is another program than the one that was submitted") {
-		t.Errorf("exit code %d, %q", code, out)
-	}
-	if exits, err := a.Exits(); err != nil || !reflect.DeepEqual(exits, map[int]int{2: 7, 3: OtherProgram}) {
-		t.Errorf("%v, %v", exits, err)
-	}
+	out, code := run("3")
+	require.That(t, code == OtherProgram && strings.Contains(out, "is another program than the one that was submitted"), "exit code %d, %q", code, out)
+	exits, err := a.Exits()
+	require.That(t, err == nil && reflect.DeepEqual(exits, map[int]int{2: 7, 3: OtherProgram}), "%v, %v", exits, err)
 	if !strings.Contains(string(a.Script()), "#SBATCH --qos=low\n") {
 		t.Errorf("%s", a.Script())
 	}
@@ -66,9 +64,8 @@ func TestCommands(t *testing.T) {
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(a.Dir, "status-3"), []byte("1\n"), 0o600))
 	require.Got(a.Submit([]int{1, 3, 4, 5, 9}))(t, "--array=1,3-5,9", "")
-	if exits, err := a.Exits(); err != nil || len(exits) != 0 {
-		t.Errorf("an exit code of the try before: %v, %v", exits, err)
-	}
+	exits, err := a.Exits()
+	require.That(t, err == nil && len(exits) == 0, "an exit code of the try before: %v, %v", exits, err)
 	if queue, err := a.Queue(); err != nil || !reflect.DeepEqual(queue, map[int]string{3: "running", 12: "pending"}) {
 		t.Errorf("%v, %v", queue, err)
 	}

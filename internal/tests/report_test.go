@@ -100,9 +100,8 @@ func TestKeptResults(t *testing.T) {
 		out, code := tool()
 		require.Need(t, code == 0 && strings.Contains(out, missing), "without the tool: exit code %d\n%s", code, out)
 	}
-	if out, _ := tool(); !strings.Contains(out, "(cached)") {
-		t.Fatalf("nothing was kept:\n%s", out)
-	}
+	out, _ := tool()
+	require.Need(t, strings.Contains(out, "(cached)"), "nothing was kept:\n%s", out)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "kprobesim-no-such-tool"), []byte("#!/bin/sh\n"), 0o755))
 	if out, code := tool(); code != 0 || strings.Contains(out, missing) || strings.Contains(out, "(cached)") {
 		t.Errorf("with the tool: exit code %d\n%s", code, out)
@@ -118,9 +117,8 @@ func TestKeptResults(t *testing.T) {
 func TestRunFails(t *testing.T) {
 	hosttools.Need(t, "go", "golang", "running go test")
 	var out bytes.Buffer
-	if code := run([]string{"./none"}, &out); code != 1 {
-		t.Errorf("exit code %d\n%s", code, out.String())
-	}
+	code := run([]string{"./none"}, &out)
+	require.That(t, code == 1, "exit code %d\n%s", code, out.String())
 	t.Setenv("PATH", t.TempDir())
 	require.Need(t, require.Err(exec.LookPath("go")) != nil, "there is a go")
 	require.Equal(t, run(nil, &out), 1, "exit code")

@@ -34,17 +34,15 @@ func TestRun(t *testing.T) {
 	said := string(require.Must(os.ReadFile(filepath.Join(dir, "said")))(t))
 	said = regexp.MustCompile(`--out \S+`).ReplaceAllString(said, "--out DIR")
 	probes := "run linux-probes --set linux.kernel=" + kernel + " --fresh --out DIR\n"
-	if want := strings.Repeat(probes, 4) + strings.Repeat("check\n", 4); said != want {
-		t.Errorf("called are\n%swant\n%s", said, want)
-	}
+	want := strings.Repeat(probes, 4) + strings.Repeat("check\n", 4)
+	require.That(t, said == want, "called are\n%swant\n%s", said, want)
 	rows := regexp.MustCompile(`(?m)^\| (.*) \| (?:0\.[3-9]|[1-9]\d*\.\d) \| \d+\.\d \| \d+\.\d \| \d+\.\d \| (?:\d+\.\d\d|NaN|\+Inf) \| [1-9]\d* \| [1-9]\d* \|$`).FindAllStringSubmatch(out.String(), -1)
 	require.That(t, len(rows) == 2 && strings.HasPrefix(rows[0][1], "probes") && strings.HasPrefix(rows[1][1], "all") && strings.Count(log.String(), "4 of 4\n") == 2, "the table is\n%swith the log\n%s", out.String(), log.String())
 	fails := script("fails", "echo one; seq 1000; exit 3")
 	err := run([]string{"-old", fails, "-new", quick, "-only", "all"}, &out, &log)
 	require.Error(t, err, "all baselines: "+fails+" check: exit status 3", "a build that fails")
-	if text := err.Error(); strings.Contains(text, "one") || !strings.HasSuffix(text, "\n1000\n") {
-		t.Errorf("of a long text it says %q", text)
-	}
+	text := err.Error()
+	require.That(t, !strings.Contains(text, "one") && strings.HasSuffix(text, "\n1000\n"), "of a long text it says %q", text)
 	for _, args := range [][]string{{"-old", quick}, {"-new", quick}, {"-old", quick, "-new", quick, "-only", "("}, {"-x"}} {
 		require.Error(t, run(args, &out, &log), "", "%q", args)
 	}
@@ -52,7 +50,6 @@ func TestRun(t *testing.T) {
 
 func TestLeast(t *testing.T) {
 	a, b := cost{3 * time.Second, time.Second, 0}, cost{2 * time.Second, 4 * time.Second, 7}
-	if got, want := a.least(b), (cost{2 * time.Second, time.Second, 7}); got != want || (cost{}).least(a) != a {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got, want := a.least(b), (cost{2 * time.Second, time.Second, 7})
+	require.That(t, got == want && (cost{}).least(a) == a, "%v, want %v", got, want)
 }

@@ -49,12 +49,10 @@ func holdWord(t *testing.T, w uint32) {
 // holdCopy wants a copy to be the same instruction with other registers.
 func holdCopy(t *testing.T, w word, how way, year int) {
 	t.Helper()
-	if got, want := cpu.Named(uint32(how.copy)), cpu.Named(uint32(w)); got != want {
-		t.Errorf("%d, %08x %q: the copy %08x is %q", year, w, want, how.copy, got)
-	}
-	if cond := how.copy & condition; cond != always && (year >= conditionsFrom || cond != w&condition) {
-		t.Errorf("%d, %08x: the copy %08x has another condition", year, w, how.copy)
-	}
+	got, want := cpu.Named(uint32(how.copy)), cpu.Named(uint32(w))
+	require.That(t, got == want, "%d, %08x %q: the copy %08x is %q", year, w, want, how.copy, got)
+	cond := how.copy & condition
+	require.That(t, cond == always || year < conditionsFrom && cond == w&condition, "%d, %08x: the copy %08x has another condition", year, w, how.copy)
 	if regs := find(w).regs; regs != "" {
 		for _, f := range fields {
 			require.That(t, !strings.ContainsRune(strings.ToLower(regs), f.name) || how.copy.field(f.at, 4) <= pairAt, "%d, %08x: the copy %08x has a register that nobody passes", year, w, how.copy)
@@ -91,9 +89,8 @@ func holdConsistent(t *testing.T, w word) {
 	if refusal != nil {
 		return
 	}
-	if _, err := prepare(kprobes.Insn{Code: r.Code, Slot: 0x4000, Year: conditionsFrom}); err != nil && w.below() <= keptFree {
-		t.Errorf("%08x may be optimized and not be probed: %v", w, err)
-	}
+	_, err := prepare(kprobes.Insn{Code: r.Code, Slot: 0x4000, Year: conditionsFrom})
+	require.That(t, err == nil || w.below() > keptFree, "%08x may be optimized and not be probed: %v", w, err)
 	if _, refusal := detour(testTemplate(), r, detourAt()); refusal != nil {
 		t.Errorf("%08x may be optimized and has no detour buffer: %v", w, refusal)
 	}

@@ -37,9 +37,8 @@ func TestArchFitsItself(t *testing.T) {
 		require.That(t, slices.Contains(a.Members, v.Member), "%s is no member", v.Member)
 	}
 	require.That(t, slices.Contains(a.Members, a.Learned) && a.Reach() == 4 && a.SlotSize == len(a.Breakpoint), "%+v", a)
-	if in := decoded(trap); in.Op != ppc64asm.TW || in.Args[0] != ppc64asm.Imm(31) {
-		t.Errorf("the breakpoint is %s", in)
-	}
+	in := decoded(trap)
+	require.That(t, in.Op == ppc64asm.TW && in.Args[0] == ppc64asm.Imm(31), "the breakpoint is %s", in)
 	require.Equal(t, a.Classify(a.Breakpoint, 0x1000), (kprobes.Class{Kind: kprobes.ClassBreakpoint, Len: 4}), "the breakpoint is classified as")
 }
 

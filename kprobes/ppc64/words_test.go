@@ -54,9 +54,8 @@ func holdWord(t *testing.T, w uint32) {
 	name := in.Op.String()
 	x := word(w)
 	if in.Op != 0 && in.Len == wordSize {
-		if got, want := x.conditional(), slices.Contains(strings.Fields(conditionals), name); got != want {
-			t.Errorf("%08x %s: conditional %v", w, name, got)
-		}
+		got, want := x.conditional(), slices.Contains(strings.Fields(conditionals), name)
+		require.That(t, got == want, "%08x %s: conditional %v", w, name, got)
 		if got, want := x.changesState(), slices.Contains([]string{"mtmsr", "mtmsrd", "rfi", "rfid"}, name); got != want {
 			t.Errorf("%08x %s: changes the state %v", w, name, got)
 		}
@@ -76,9 +75,8 @@ func holdConsistent(t *testing.T, w uint32) {
 	if refused != nil {
 		return
 	}
-	if _, err := prepare(kprobes.Insn{Code: r.Code, Slot: 0x4000}); err != nil {
-		t.Errorf("%08x may be optimized and not be probed: %v", w, err)
-	}
+	_, err := prepare(kprobes.Insn{Code: r.Code, Slot: 0x4000})
+	require.That(t, err == nil, "%08x may be optimized and not be probed: %v", w, err)
 	if _, refused := detour(testTemplate(), r, detourAt()); refused != nil && (word(w).opcode() != opBranch || refused.Rule != kprobes.RuleOutOfRange) {
 		t.Errorf("%08x may be optimized and has no detour buffer: %v", w, refused)
 	}

@@ -103,9 +103,8 @@ func TestCauses(t *testing.T) {
 		got := causes(x.old, x.now)
 		require.That(t, slices.Equal(got, x.want), "%v, want %v", got, x.want)
 	}
-	if got := causes(formats.Keys{}, many); len(got) != mostCauses+1 || got[mostCauses] != "and 8 inputs more" {
-		t.Errorf("%v", got)
-	}
+	got := causes(formats.Keys{}, many)
+	require.That(t, len(got) == mostCauses+1 && got[mostCauses] == "and 8 inputs more", "%v", got)
 }
 
 // What follows is folded where what it follows from moved, and stands alone elsewhere.

@@ -29,9 +29,8 @@ func TestForms(t *testing.T) {
 	} {
 		require.That(t, strings.Contains(out[form], want), "%s has no %q:\n%s", form, want, out[form])
 	}
-	if n := strings.Count(out["github"], "::error "); n != 3 {
-		t.Errorf("%d errors, want what moved, what is missing and what is new:\n%s", n, out["github"])
-	}
+	n := strings.Count(out["github"], "::error ")
+	require.That(t, n == 3, "%d errors, want what moved, what is missing and what is new:\n%s", n, out["github"])
 }
 
 func TestJSON(t *testing.T) {
@@ -44,9 +43,8 @@ func TestJSON(t *testing.T) {
 			Findings []struct{ Metric, Old, New, Percent, Verdict string }
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &parsed); err != nil || !parsed[0].Failed || len(parsed[0].Inputs) != 3 || len(parsed[0].Points) != 4 {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	err := json.Unmarshal([]byte(text), &parsed)
+	require.Need(t, err == nil && parsed[0].Failed && len(parsed[0].Inputs) == 3 && len(parsed[0].Points) == 4, "%v\n%s", err, text)
 	f := parsed[0].Points[3].Findings[0]
 	require.That(t, f.Metric == "cycles_per_hit" && f.Old == "100" && f.New == "102" && f.Percent == "2" && f.Verdict == "moved", "%+v", f)
 }

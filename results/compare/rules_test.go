@@ -62,9 +62,8 @@ func TestReplicates(t *testing.T) {
 	near := Sides{Old: set(t, lines(100, 104, 96, 101)...), New: set(t, lines(101, 103, 97, 102)...)}
 	far := Sides{Old: near.Old, New: set(t, lines(121, 123, 117, 122)...)}
 	means := func() *Rules { return rules(t, "replicates = \"means\"") }
-	if c := Compare(near, nil); !c.Failed() || c.Count(Moved) != 4 {
-		t.Errorf("one by one: %s", c.Text())
-	}
+	c := Compare(near, nil)
+	require.That(t, c.Failed() && c.Count(Moved) == 4, "one by one: %s", c.Text())
 	if c := Compare(near, means()); c.Failed() || c.Count(allowed) != 1 {
 		t.Errorf("near means: %s", c.Text())
 	}

@@ -52,16 +52,14 @@ func TestRender(t *testing.T) {
 func checkPNG(t *testing.T, name string, data []byte) {
 	t.Helper()
 	img := require.Must(png.Decode(bytes.NewReader(data)))(t)
-	if w := img.Bounds().Dx(); w < 600 {
-		t.Errorf("%s.png is %d pixels wide, too few to print", name, w)
-	}
+	w := img.Bounds().Dx()
+	require.That(t, w >= 600, "%s.png is %d pixels wide, too few to print", name, w)
 }
 
 func checkPDF(t *testing.T, name string, data []byte) {
 	t.Helper()
-	if got := bytes.Count(data, []byte("(D:20000101000000)")); got != 2 {
-		t.Errorf("%s.pdf has %d fixed dates, want 2", name, got)
-	}
+	got := bytes.Count(data, []byte("(D:20000101000000)"))
+	require.That(t, got == 2, "%s.pdf has %d fixed dates, want 2", name, got)
 	require.That(t, bytes.Contains(data, []byte("/FontName /LiberationSans")) && bytes.Contains(data, []byte("/FontFile2")), "%s.pdf has no font of its own", name)
 }
 

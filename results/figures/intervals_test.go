@@ -15,9 +15,8 @@ import (
 // TestIntervalsOfBars: the intervals of means are whiskers, none where all replicates agree.
 func TestIntervalsOfBars(t *testing.T) {
 	set := results.Means(resultstest.Replicated(t))
-	if bar := (BarMetric{Metric: results.MetricCycles}).series(set, set.Points()).Bars[0]; bar.Low != 100 || bar.High != 104.5 || bar.Value != 102 {
-		t.Errorf("bar %+v", bar)
-	}
+	bar := (BarMetric{Metric: results.MetricCycles}).series(set, set.Points()).Bars[0]
+	require.That(t, bar.Low == 100 && bar.High == 104.5 && bar.Value == 102, "bar %+v", bar)
 	if bar := (BarMetric{Metric: results.MetricPublished}).series(set, set.Points()).Bars[0]; bar.whisker() {
 		t.Errorf("bar of values that agree %+v", bar)
 	}
@@ -59,9 +58,8 @@ func TestSweepIntervals(t *testing.T) {
 	for i := range without.Series[0].Points {
 		without.Series[0].Points[i].Low, without.Series[0].Points[i].High = 0, 0
 	}
-	if n := strokes(t, with) - strokes(t, without); n != 2*3 {
-		t.Errorf("two whiskers are drawn by %d strokes, want a line with two ends for each", n)
-	}
+	n := strokes(t, with) - strokes(t, without)
+	require.That(t, n == 2*3, "two whiskers are drawn by %d strokes, want a line with two ends for each", n)
 }
 
 // TestOverheadIntervals has the intervals of replicates as whiskers of the bars of an overhead figure.
@@ -80,9 +78,8 @@ func TestOverheadIntervals(t *testing.T) {
 	require.That(t, bar.Value == 1 && bar.Low == 0.98 && bar.High == 1.03, "simulated bar %+v, want 1 with a whisker from 0.98 to 1.03", bar)
 	with := strokes(t, b)
 	bar.Low, bar.High = 0, 0
-	if n := with - strokes(t, b); n != 3 {
-		t.Errorf("a whisker is drawn by %d strokes, want a line with two ends", n)
-	}
+	n := with - strokes(t, b)
+	require.That(t, n == 3, "a whisker is drawn by %d strokes, want a line with two ends", n)
 }
 
 // strokes counts the lines of a figure.
@@ -102,16 +99,13 @@ func TestMissedFigures(t *testing.T) {
 	for _, b := range f.(*Bars).Series[0].Bars {
 		labels = append(labels, b.Label)
 	}
-	if want := []string{"100", "101", "60*", "70*", ""}; !slices.Equal(labels, want) {
-		t.Errorf("labels %q, want %q", labels, want)
-	}
+	want := []string{"100", "101", "60*", "70*", ""}
+	require.That(t, slices.Equal(labels, want), "labels %q, want %q", labels, want)
 	stack := require.Must(PhaseStack(set, []string{"step"}, Frame{}))(t)
-	if got := stack.(*Stack).Groups; !slices.Equal(got, []string{"rb*"}) {
-		t.Errorf("groups of the stack %q", got)
-	}
-	if caption := strings.Join(f.frame().Caption, "\n"); !strings.Contains(caption, "* rb: ") || !strings.Contains(caption, "* nest: ") {
-		t.Errorf("caption %q", caption)
-	}
+	got := stack.(*Stack).Groups
+	require.That(t, slices.Equal(got, []string{"rb*"}), "groups of the stack %q", got)
+	caption := strings.Join(f.frame().Caption, "\n")
+	require.That(t, strings.Contains(caption, "* rb: ") && strings.Contains(caption, "* nest: "), "caption %q", caption)
 }
 
 // TestSettingsAreShown wants the settings in title and caption of a figure.

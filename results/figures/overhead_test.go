@@ -21,9 +21,8 @@ func TestOverheadBarsPartly(t *testing.T) {
 	f := require.Must(OverheadBars(set, Frame{}, true))(t)
 	b := f.(*Bars)
 	require.That(t, len(b.Series) == 2 && b.Series[0].Bars[1].Absent && b.Series[1].Bars[0].Absent, "series %+v, want each absent where the other stands", b.Series)
-	if got := b.Series[0].Bars[0]; got.Label != "1.10" || got.Low != 1.095 || got.High != 1.105 {
-		t.Errorf("published bar %+v, want 1.10 within 1.095 to 1.105", got)
-	}
+	got := b.Series[0].Bars[0]
+	require.That(t, got.Label == "1.10" && got.Low == 1.095 && got.High == 1.105, "published bar %+v, want 1.10 within 1.095 to 1.105", got)
 	if got := b.Series[1].Bars[1]; got.Label != "2.500" || got.Hatched {
 		t.Errorf("predicted bar %+v, want 2.500 and plain", got)
 	}
@@ -52,9 +51,8 @@ func TestOverheadPanels(t *testing.T) {
 		b := p.Panels[i].(*Bars)
 		require.That(t, b.Title == want.title && b.YLabel == want.label && len(b.Groups) == want.groups && len(b.Series) == 2, "panel %d: title %q, label %q, %d groups, %d series; want %+v", i, b.Title, b.YLabel, len(b.Groups), len(b.Series), want)
 	}
-	if n := len(p.legend()); n != 3 {
-		t.Errorf("%d entries in the legend, want published, fitted and predicted once", n)
-	}
+	n := len(p.legend())
+	require.That(t, n == 3, "%d entries in the legend, want published, fitted and predicted once", n)
 }
 
 // TestPanelsOfSetups: experiments of one setup share a panel, unless two probes would have the same name. A page
@@ -138,7 +136,6 @@ func TestRepeatsInWhisker(t *testing.T) {
 	))
 	f := require.Must(OverheadBars(set, Frame{}, false))(t)
 	b := f.(*Bars)
-	if bar := b.Series[0].Bars[0]; bar.Low != 0.795 || bar.High != 1.205 {
-		t.Errorf("whisker from %g to %g, want 0.795 to 1.205", bar.Low, bar.High)
-	}
+	bar := b.Series[0].Bars[0]
+	require.That(t, bar.Low == 0.795 && bar.High == 1.205, "whisker from %g to %g, want 0.795 to 1.205", bar.Low, bar.High)
 }

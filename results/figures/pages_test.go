@@ -147,9 +147,8 @@ func madePages(t *testing.T) []page {
 		made("overhead and missed hits")(OverheadBars(counted, frame, false)),
 		made("phases of several")(PhasePanels(resultstest.SeveralExperiments(t), resultstest.SamplePhases(), frame, func(p results.Point) string { return p.Machine })),
 	}
-	if left := caption[:2]; left[1] != "" {
-		t.Errorf("making a figure writes %q behind the caption that it was given", left[1])
-	}
+	left := caption[:2]
+	require.That(t, left[1] == "", "making a figure writes %q behind the caption that it was given", left[1])
 	return pages
 }
 

@@ -37,9 +37,8 @@ func TestKindsHaveOneColour(t *testing.T) {
 		shared := kindFill(name+"-shared", 0).color
 		require.That(t, shared == want, "%s-shared is %v, %s %v", name, shared, name, want)
 	}
-	if line, _ := groupStyle("CPUs idle", 0); line.Color == kindFill("k", 0).color {
-		t.Error("what is no kind has the colour of one")
-	}
+	line, _ := groupStyle("CPUs idle", 0)
+	require.That(t, line.Color != kindFill("k", 0).color, "what is no kind has the colour of one")
 }
 
 // TestMarksDiffer: kinds that stand in one figure have marks of their own.

@@ -106,9 +106,8 @@ func TestSweptKeysHavePanels(t *testing.T) {
 	f := require.Must(c.Draw(s))(t)
 	p := f.(*Panels)
 	require.That(t, len(p.Panels) == 2 && p.Panels[0].frame().Title == "HZ 100" && len(p.Panels[1].(*Lines).Series) == 2, "panels are %+v", p.Panels)
-	if l := p.Panels[0].(*Lines); l.YLabel != "milliseconds" || l.Series[0].Points[0].Y != 1 {
-		t.Errorf("1000 us are drawn as %g %s", l.Series[0].Points[0].Y, l.YLabel)
-	}
+	l := p.Panels[0].(*Lines)
+	require.That(t, l.YLabel == "milliseconds" && l.Series[0].Points[0].Y == 1, "1000 us are drawn as %g %s", l.Series[0].Points[0].Y, l.YLabel)
 	many := sweptOver(t, []string{"k"}, []string{"kernel.cpus", "kernel.hz", "workload.hits"}, three, three, []string{"1", "2", "3", "4", "5"})
 	_, err := c.Draw(many)
 	require.That(t, errors.Is(err, ErrTooMuch) && strings.Contains(err.Error(), "15 panels") && strings.Contains(err.Error(), "5 values of workload.hits"), "15 panels: %v", err)
@@ -160,9 +159,8 @@ func TestSweptBarsHavePanels(t *testing.T) {
 		hits, hz = append(hits, fmt.Sprint(i+1)), append(hz, fmt.Sprint(100*(i+1)))
 	}
 	s = sweptOver(t, []string{"k", "r"}, []string{"workload.hits", "kernel.hz"}, hits, hz)
-	if _, err := OverheadBars(s, Frame{}, false); !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), "14 values of kernel.hz") {
-		t.Errorf("28 panels: %v", err)
-	}
+	_, err := OverheadBars(s, Frame{}, false)
+	require.That(t, errors.Is(err, ErrTooMuch) && strings.Contains(err.Error(), "14 values of kernel.hz"), "28 panels: %v", err)
 }
 
 // TestLongLabelsLeaveTheData draws lines above a label that is wider than they are: it is set in lines, and the data is as

@@ -36,9 +36,8 @@ func TestFiguresAreTypeset(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.tex"), []byte(main), 0o644))
 	c := exec.Command(latex, "-interaction=nonstopmode", "-halt-on-error", "main.tex")
 	c.Dir = dir
-	if log, err := c.CombinedOutput(); err != nil || !strings.Contains(string(log), "main.pdf (") {
-		t.Fatalf("pdflatex: %v\n%s", err, log[max(0, len(log)-3000):])
-	}
+	log, err := c.CombinedOutput()
+	require.Need(t, err == nil && strings.Contains(string(log), "main.pdf ("), "pdflatex: %v\n%s", err, log[max(0, len(log)-3000):])
 	if keep := os.Getenv("KPROBESIM_FIGURES"); keep != "" {
 		b := require.Must(os.ReadFile(filepath.Join(dir, "main.pdf")))(t)
 		require.NoError(t, os.WriteFile(filepath.Join(keep, "typeset.pdf"), b, 0o644))
@@ -74,9 +73,8 @@ func TestEscapedTextKeepsItsMiddle(t *testing.T) {
 	texText{canvas}.FillString(face, vg.Point{X: 10, Y: 20}, "a_b%c")
 	var b strings.Builder
 	require.Must(canvas.WriteTo(&b))(t)
-	if at := fmt.Sprintf("at={\\pgfpoint{%gpt}{20pt}}", 10+face.Width("a_b%c")/2); !strings.Contains(b.String(), at) {
-		t.Errorf("not %s:\n%s", at, b.String())
-	}
+	at := fmt.Sprintf("at={\\pgfpoint{%gpt}{20pt}}", 10+face.Width("a_b%c")/2)
+	require.That(t, strings.Contains(b.String(), at), "not %s:\n%s", at, b.String())
 }
 
 // TestTextsKeepTheirNumbers has a text and a title with numbers that would be rewritten in a length.

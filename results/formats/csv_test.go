@@ -18,9 +18,8 @@ func TestCSV(t *testing.T) {
 	data := CSV(resultstest.Sample(t))
 	require.Golden(t, *update, "results.csv", data)
 	set := require.Must(ReadCSV("results.csv", strings.NewReader(string(data))))(t)
-	if again := CSV(set); !bytes.Equal(again, data) {
-		t.Errorf("read back, it is\n%s", again)
-	}
+	again := CSV(set)
+	require.That(t, bytes.Equal(again, data), "read back, it is\n%s", again)
 }
 
 func TestReadCSVRefuses(t *testing.T) {
@@ -57,9 +56,8 @@ func FuzzReadCSV(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got := string(CSV(set)); got != text {
-			t.Errorf("read %q, wrote %q", text, got)
-		}
+		got := string(CSV(set))
+		require.That(t, got == text, "read %q, wrote %q", text, got)
 	})
 }
 
@@ -139,7 +137,6 @@ func TestSweptColumns(t *testing.T) {
 	if !bytes.Equal(CSV(back), csv) || !strings.Contains(string(json), `"kernel.memory": 16777216`) {
 		t.Errorf("from\n%s\ncame\n%s", json, CSV(back))
 	}
-	if bench := string(BenchText(s, OverheadBench())); !strings.Contains(bench, "\nkernel.memory: 1073741824 B\nworkload.target: bench\n") {
-		t.Errorf("no columns in\n%s", bench)
-	}
+	bench := string(BenchText(s, OverheadBench()))
+	require.That(t, strings.Contains(bench, "\nkernel.memory: 1073741824 B\nworkload.target: bench\n"), "no columns in\n%s", bench)
 }

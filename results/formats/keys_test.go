@@ -12,9 +12,8 @@ import (
 
 func TestKeysFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.inputs")
-	if k, err := LoadKeys(path); k != nil || err != nil {
-		t.Errorf("an absent file gives %v, %v", k, err)
-	}
+	k, err := LoadKeys(path)
+	require.That(t, k == nil && err == nil, "an absent file gives %v, %v", k, err)
 	want := Keys{"machine m cost.alu.latency": "1", "image i": "sha256:00", "experiment e probes[k].at": "a = b"}
 	require.NoError(t, SaveKeys(path, want))
 	got := require.Must(LoadKeys(path))(t)

@@ -26,9 +26,8 @@ func TestParquet(t *testing.T) {
 	require.NoError(t, WriteParquet(&again, s))
 	require.That(t, bytes.Equal(b.Bytes(), again.Bytes()), "the same set has other bytes")
 	f := require.Must(parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
-	if unit, ok := f.Lookup("unit:kernel.memory"); !ok || unit != "B" {
-		t.Errorf("unit %q", unit)
-	}
+	unit, ok := f.Lookup("unit:kernel.memory")
+	require.That(t, ok && unit == "B", "unit %q", unit)
 	rows, reader := make([]parquet.Row, 3), parquet.NewReader(f)
 	n, _ := reader.ReadRows(rows) // ends with io.EOF
 	var got string

@@ -57,9 +57,8 @@ func TestNoise(t *testing.T) {
 	for i := range 2000 {
 		values = append(values, float64(i/1000*500)+2*r.NormFloat64())
 	}
-	if got := noise(values); math.Abs(got-2) > 0.15 {
-		t.Errorf("noise %g, want 2", got)
-	}
+	got := noise(values)
+	require.That(t, !(math.Abs(got-2) > 0.15), "noise %g, want 2", got)
 }
 
 // grown are the values of points over four revisions: each row is a point, and - a revision that lacks it.
@@ -121,10 +120,8 @@ func TestPages(t *testing.T) {
 	}
 	values := require.Must(CSV(merits))(t)
 	require.Golden(t, *update, "pages.txt", append(b.Bytes(), values...))
-	if rows, err := csv.NewReader(bytes.NewReader(values)).ReadAll(); err != nil || rows[1][0] != "runs, old" {
-		t.Errorf("history.csv is not read as it was written: %v", err)
-	}
-	if s := Gather(revs, []string{"hits", "cycles_per_hit"}); len(s) != 2*9 {
-		t.Errorf("%d series of two metrics and nine points", len(s))
-	}
+	rows, err := csv.NewReader(bytes.NewReader(values)).ReadAll()
+	require.That(t, err == nil && rows[1][0] == "runs, old", "history.csv is not read as it was written: %v", err)
+	s := Gather(revs, []string{"hits", "cycles_per_hit"})
+	require.That(t, len(s) == 2*9, "%d series of two metrics and nine points", len(s))
 }

@@ -45,9 +45,8 @@ func good() string { return logOf(append(append([]string{}, system...), rows...)
 func TestSet(t *testing.T) {
 	table := require.Must(Read(good()))(t)
 	s := require.Must(table.Set("", results.Measured))(t)
-	if n := len(s.Points()); n != 2 {
-		t.Fatalf("%d points, want 2", n)
-	}
+	n := len(s.Points())
+	require.Need(t, n == 2, "%d points, want 2", n)
 	p := s.Points()[0]
 	if want := (results.Point{Experiment: "measure", Machine: "Some(R) Processor fast 2.00GHz", ISA: "x86_64", Era: "6.1.0-56-amd64", CPUs: 1, Probe: "k/probes=1/handler=empty"}); p != want {
 		t.Errorf("point %+v, want %+v", p, want)
@@ -58,9 +57,8 @@ func TestSet(t *testing.T) {
 		r, ok := s.Get(p, metric)
 		require.That(t, ok && r.Value.String() == want && r.Role == results.Measured && strings.Contains(r.Source, "Linux 6.1.0-56-amd64"), "%s is %s, want %s: %+v", metric, r.Value, want, r)
 	}
-	if r, _ := s.Get(s.Points()[1], results.MetricCycles); r.Value.String() != "20" {
-		t.Errorf("a hit of four probes takes %s cycles, want 20", r.Value)
-	}
+	r, _ := s.Get(s.Points()[1], results.MetricCycles)
+	require.That(t, r.Value.String() == "20", "a hit of four probes takes %s cycles, want 20", r.Value)
 	simulated := require.Must(table.Set("mine", results.Simulated))(t)
 	if r, _ := simulated.Get(simulated.Points()[0], results.MetricCycles); r.Machine != "mine" || r.Role != results.Simulated || r.Source != "" {
 		t.Errorf("simulated: %+v", r)

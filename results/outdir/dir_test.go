@@ -125,9 +125,8 @@ func TestWriteFile(t *testing.T) {
 		require.That(t, err == nil && string(got) == want, "%q, %v, want %q", got, err, want)
 	}
 	require.That(t, WriteFile(filepath.Join(path, "below"), []byte("third")) != nil, "written below a file")
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("left are %v, %v", entries, err)
-	}
+	entries, err := os.ReadDir(dir)
+	require.That(t, err == nil && len(entries) == 1, "left are %v, %v", entries, err)
 	if got, err := os.ReadFile(path); err != nil || string(got) != "second" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -145,9 +144,8 @@ func TestWriteDirRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(home, "thesis.tex"), []byte("years"), 0o644))
 	require.Error(t, WriteDir(home, files("x")), "not replaced", "a foreign folder")
 	require.That(t, WriteDir(filepath.Join(home, "thesis.tex"), files("x")) != nil, "a file was replaced")
-	if got := tree(t, home); len(got) != 1 || got["thesis.tex"] != "years" {
-		t.Errorf("the foreign folder holds %v now", got)
-	}
+	got := tree(t, home)
+	require.That(t, len(got) == 1 && got["thesis.tex"] == "years", "the foreign folder holds %v now", got)
 	for _, dir := range []string{"", ".", "..", "/"} {
 		require.That(t, WriteDir(dir, files("x")) != nil, "directory %q was taken", dir)
 	}
@@ -194,7 +192,6 @@ func TestStreams(t *testing.T) {
 	require.That(t, sums["large.csv"] == hash([]byte("1,2\n")) && sums[ManifestName] != "", "listed are %v", sums)
 	before := tree(t, dir)
 	require.Error(t, write(errors.New("no space")), "large.csv: no space", "a stream that fails")
-	if after := tree(t, dir); !maps.Equal(before, after) {
-		t.Errorf("a stream that failed left %v", after)
-	}
+	after := tree(t, dir)
+	require.That(t, maps.Equal(before, after), "a stream that failed left %v", after)
 }

@@ -35,9 +35,7 @@ func wholeOf(t *testing.T, dir string, texts ...string) {
 	got := tree(t, dir)
 	require.Need(t, strings.Contains(strings.Join(texts, " "), got[ManifestName]) && got[ManifestName] != "", "the manifest is %q", got[ManifestName])
 	for name, b := range files(got[ManifestName]) {
-		if got[name] != string(b) {
-			t.Fatalf("%s of %s is %q", name, got[ManifestName], got[name])
-		}
+		require.Need(t, got[name] == string(b), "%s of %s is %q", name, got[ManifestName], got[name])
 	}
 	for name, text := range theirs() {
 		require.Need(t, got[name] == text, "%s is %q, and somebody had written %q", name, got[name], text)

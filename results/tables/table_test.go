@@ -45,9 +45,8 @@ func TestTableWidths(t *testing.T) {
 		"plain          z",
 		"", "",
 	}, "\n")
-	if got := table.Text(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	got := table.Text()
+	require.That(t, got == want, "got\n%s\nwant\n%s", got, want)
 	require.Equal(t, (&Table{}).Text(), "\n", "an empty table")
 }
 
@@ -64,9 +63,8 @@ func TestCountsAreShown(t *testing.T) {
 		require.That(t, strings.Contains(text, want), "no %q in\n%s", want, text)
 	}
 	require.That(t, !strings.Contains(text, "20.0*") && !strings.Contains(text, "101.0*"), "too much is marked:\n%s", text)
-	if plain := Tabulate(resultstest.Sample(t), OverheadColumns(resultstest.Sample(t), nil)).Text(); strings.Contains(plain, "missed") || strings.Contains(plain, "calls") {
-		t.Errorf("nothing was missed in\n%s", plain)
-	}
+	plain := Tabulate(resultstest.Sample(t), OverheadColumns(resultstest.Sample(t), nil)).Text()
+	require.That(t, !strings.Contains(plain, "missed") && !strings.Contains(plain, "calls"), "nothing was missed in\n%s", plain)
 }
 
 // TestOwnMissed: a figure may have misses of its own, and its neighbours none.
@@ -87,9 +85,8 @@ func TestOwnMissed(t *testing.T) {
 		{Title: "d", Metric: results.MetricCalls},
 		{Title: "e", Metric: "calls_missed"},
 	})
-	if want := []string{"5", "7*", "3", "9", "8"}; !slices.Equal(t1.Rows[0], want) {
-		t.Errorf("%q, want %q", t1.Rows[0], want)
-	}
+	want := []string{"5", "7*", "3", "9", "8"}
+	require.That(t, slices.Equal(t1.Rows[0], want), "%q, want %q", t1.Rows[0], want)
 }
 
 // TestOverheadHasCalls: the table of hits has the distribution of calls, where points have one.

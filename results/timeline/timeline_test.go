@@ -154,9 +154,8 @@ track 3 "CPU 1" parent 1 rank 1 children 0 first 0 flags 2
 1000000000 ns CPU 0: end
 1000000000 ns CPU 1: end
 `
-	if got := retell(t, b); got != want {
-		t.Errorf("the trace says\n%s\nwant\n%s", got, want)
-	}
+	got := retell(t, b)
+	require.That(t, got == want, "the trace says\n%s\nwant\n%s", got, want)
 	again, err := sampleTimeline().Encode()
 	require.That(t, err == nil && bytes.Equal(b, again), "the same timeline gives other bytes, %v", err)
 }
@@ -172,9 +171,8 @@ func TestTimelineInProtoc(t *testing.T) {
 	for _, want := range []string{`2: "CPU 1"`, `2: "patch: breakpoint"`, "48: 0x0000000000000007", "8: 1000000000"} {
 		require.That(t, strings.Contains(string(out), want), "protoc does not see %s in\n%s", want, out)
 	}
-	if n := strings.Count(string(out), "1 {\n"); n < 11 {
-		t.Errorf("protoc sees %d messages, want at least 11 packets", n)
-	}
+	n := strings.Count(string(out), "1 {\n")
+	require.That(t, n >= 11, "protoc sees %d messages, want at least 11 packets", n)
 }
 
 func TestBadTimelines(t *testing.T) {
@@ -205,8 +203,7 @@ func TestArrowsEnd(t *testing.T) {
 	a := tl.Track("a")
 	tl.Instant(a, 1, Mark{Name: "begin", Category: "c", Flows: []uint64{1, 2, 3}})
 	tl.Instant(a, 2, Mark{Name: "end", Category: "c", Ends: []uint64{2}})
-	if got := tl.ordered()[0].Mark.Flows; len(got) != 1 || got[0] != 2 {
-		t.Errorf("flows %v, want 2 alone", got)
-	}
+	got := tl.ordered()[0].Mark.Flows
+	require.That(t, len(got) == 1 && got[0] == 2, "flows %v, want 2 alone", got)
 	require.That(t, len(tl.events[0].Mark.Flows) == 3, "writing a timeline changed it")
 }

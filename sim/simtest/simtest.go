@@ -11,6 +11,7 @@ import (
 	"kprobesim/cpus/cpustest"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
@@ -27,9 +28,7 @@ type Guest struct {
 func Config(tb testing.TB, isa *cpus.ISA, board sim.Board, elf []byte, n int, change ...func(*sim.Config)) sim.Config {
 	tb.Helper()
 	im, err := image.Load("many.elf", elf)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	cfg := sim.Config{
 		ISA: isa, Board: board, CPU: cpustest.Config(isa), CPUs: n, RAM: 32 << 20, Zeroed: cpustest.RAM(tb), Image: im,
 		Budget: clock.FromCycles(20_000_000),
@@ -48,9 +47,7 @@ func Config(tb testing.TB, isa *cpus.ISA, board sim.Board, elf []byte, n int, ch
 func New(tb testing.TB, cfg sim.Config, main, other string) *Guest {
 	tb.Helper()
 	m, err := sim.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	g := &Guest{Machine: m}
 	g.Watch(func(e sim.Event) { g.Events = append(g.Events, e) })
 	g.Bind("sim_main", func(*sim.Call) uint64 { return 0 })
@@ -69,9 +66,7 @@ func New(tb testing.TB, cfg sim.Config, main, other string) *Guest {
 func (g *Guest) Symbol(tb testing.TB, name string) uint64 {
 	tb.Helper()
 	s, ok := g.Image().Symbol(name)
-	if !ok {
-		tb.Fatalf("no symbol %s", name)
-	}
+	require.Need(tb, ok, "no symbol %s", name)
 	return s.Addr
 }
 
@@ -82,9 +77,7 @@ func (g *Guest) word() int { return g.ISA().Bits / 8 }
 func (g *Guest) Set(tb testing.TB, name string, values ...uint64) {
 	tb.Helper()
 	for i, v := range values {
-		if err := g.Store(g.Symbol(tb, name)+uint64(i*g.word()), g.word(), v); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, g.Store(g.Symbol(tb, name)+uint64(i*g.word()), g.word(), v))
 	}
 }
 
@@ -92,13 +85,9 @@ func (g *Guest) Set(tb testing.TB, name string, values ...uint64) {
 func (g *Guest) List(tb testing.TB, size int, list ...uint64) uint64 {
 	tb.Helper()
 	at, err := g.Alloc(uint64(size*len(list)), 16)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	for i, v := range list {
-		if err := g.Store(at+uint64(i*size), size, v); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, g.Store(at+uint64(i*size), size, v))
 	}
 	g.Set(tb, "arg2", at)
 	return at
@@ -108,22 +97,16 @@ func (g *Guest) List(tb testing.TB, size int, list ...uint64) uint64 {
 func (g *Guest) Own(tb testing.TB, cpu int, name string) uint64 {
 	tb.Helper()
 	at, err := g.PerCPU(cpu, name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	v, err := g.Load(at, g.word())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return v
 }
 
 // MustRun runs and fails on any error.
 func (g *Guest) MustRun(tb testing.TB) {
 	tb.Helper()
-	if err := g.Run(); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, g.Run())
 }
 
 // Ended tells how a run ended that returned err: with the time of every CPU and the number of events, so that
@@ -154,9 +137,7 @@ func Abuse(tb testing.TB, n, least int, ways []string, draw func() (run func() s
 	for range n {
 		run := draw()
 		first, second := run(), run()
-		if first != second {
-			tb.Errorf("two runs end with %q and %q", first, second)
-		}
+		require.That(tb, first == second, "two runs end with %q and %q", first, second)
 		for _, how := range ways {
 			if strings.Contains(first, how) {
 				ends[how]++
@@ -164,9 +145,7 @@ func Abuse(tb testing.TB, n, least int, ways []string, draw func() (run func() s
 		}
 	}
 	tb.Log(ends)
-	if ends["<nil>"] == 0 || len(ends) < least {
-		tb.Errorf("not every end is met: %v", ends)
-	}
+	require.That(tb, ends["<nil>"] != 0 && len(ends) >= least, "not every end is met: %v", ends)
 }
 
 // AnySize holds that a machine runs with every size of memory: that the page table of its entry fits.
