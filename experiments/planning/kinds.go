@@ -27,7 +27,7 @@ func kindList() []kind {
 		{name: schema.KindBystander, workload: readBystander, figures: []string{"bystander"}, check: checkBystander},
 		{name: schema.KindScaling, workload: schema.ReadWorkload, figures: []string{"scaling"}, check: warmOnly},
 		{name: schema.KindIRQOff, workload: readIRQOff, figures: []string{"irq-off"}, check: warmOnly},
-		{name: schema.KindUnregister, workload: readUnregister, figures: []string{"unregister"}, check: noCrowd},
+		{name: schema.KindUnregister, workload: readBatch(maxBatch), figures: []string{"unregister"}, check: noCrowd},
 		{
 			name: schema.KindMissed, workload: readMissed, figures: []string{"missed", "missed-default", "missed-least"},
 			check: returnsOnly,
@@ -42,7 +42,7 @@ func kindList() []kind {
 			name: schema.KindWatchpoints, workload: schema.ReadWorkload, figures: []string{"watchpoints", "watchpoints-registering"},
 			check: watchpointsOnly,
 		},
-		{name: schema.KindAttach, workload: readAttach, figures: []string{"attach"}, check: noCrowd},
+		{name: schema.KindAttach, workload: readBatch(schema.MaxCrowd), figures: []string{"attach"}, check: noCrowd},
 		{name: schema.KindEventRate, workload: readEventRate, figures: []string{"event-rate"}, check: checkEventRate},
 		{
 			name: schema.KindLinux, workload: schema.ReadLinuxWorkload, figures: []string{"linux-phases", "linux-attach"},
@@ -247,18 +247,16 @@ func readMissed(r *doc.Reader) schema.Workload {
 	return w
 }
 
-// readAttach is readUnregister for the places of a crowd, which are more.
-func readAttach(r *doc.Reader) schema.Workload { return readBatch(r, schema.MaxCrowd) }
-
-// readUnregister wants the load said: busy CPUs make grace periods long, idle ones end them at once.
-func readUnregister(r *doc.Reader) schema.Workload { return readBatch(r, maxBatch) }
-
-func readBatch(r *doc.Reader, most int64) schema.Workload {
-	defer r.Done()
-	return schema.Workload{
-		Batch:  doc.Need(r, "batch", doc.Int(1, most)),
-		Singly: doc.Need(r, "singly", doc.Int(1, most)),
-		Load:   doc.Need(r, "load", doc.OneOf(schema.Loads()...)),
+// readBatch reads a batch of at most so many probes. It wants the load said: busy CPUs make grace periods long, idle ones end
+// them at once.
+func readBatch(most int64) func(r *doc.Reader) schema.Workload {
+	return func(r *doc.Reader) schema.Workload {
+		defer r.Done()
+		return schema.Workload{
+			Batch:  doc.Need(r, "batch", doc.Int(1, most)),
+			Singly: doc.Need(r, "singly", doc.Int(1, most)),
+			Load:   doc.Need(r, "load", doc.OneOf(schema.Loads()...)),
+		}
 	}
 }
 
