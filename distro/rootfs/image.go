@@ -50,6 +50,7 @@ type images struct {
 	Tree
 	found  []*image
 	others map[string]bool // further platforms
+	lists  map[string]bool // lists that were looked through: each may name others many times
 }
 
 // image is a configuration (OCI image specification 1.1, config.md), and the names of the files with its layers.
@@ -79,7 +80,7 @@ type descriptor struct {
 
 // image adds the files of the one supported image.
 func (t Tree) image(b []byte) (*Image, error) {
-	in := images{Tree: Tree{}, others: map[string]bool{}}
+	in := images{Tree: Tree{}, others: map[string]bool{}, lists: map[string]bool{}}
 	if err := in.tar(b, false); err != nil {
 		return nil, err
 	}
@@ -111,6 +112,10 @@ func (t Tree) image(b []byte) (*Image, error) {
 
 // index looks through a list of images, some of which may be lists themselves (image-index.md).
 func (in *images) index(name string) error {
+	if in.lists[name] {
+		return nil
+	}
+	in.lists[name] = true
 	var list struct{ Manifests []descriptor }
 	if err := in.decode(name, &list); err != nil {
 		return err
@@ -124,7 +129,11 @@ func (in *images) index(name string) error {
 		if strings.Contains(d.MediaType, ".index.") || strings.Contains(d.MediaType, ".list.") {
 			read = in.index
 		}
-		if err := read(blob(d)); err != nil {
+		at, err := blob(d)
+		if err == nil {
+			err = read(at)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -140,11 +149,16 @@ func (in *images) manifest(name string) error {
 	if err := in.decode(name, &m); err != nil {
 		return err
 	}
-	var layers []string
-	for _, d := range m.Layers {
-		layers = append(layers, blob(d))
+	var files []string
+	for _, d := range append(m.Layers, m.Config) {
+		at, err := blob(d)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		files = append(files, at)
 	}
-	return in.configuration(blob(m.Config), layers)
+	last := len(files) - 1
+	return in.configuration(files[last], files[:last])
 }
 
 // docker reads the list that docker save writes.
@@ -183,8 +197,14 @@ func (in *images) configuration(name string, layers []string) error {
 	return nil
 }
 
-// blob is the file of a descriptor (image-layout.md).
-func blob(d descriptor) string { return path.Join("blobs", strings.Replace(d.Digest, ":", "/", 1)) }
+// blob is the file of a descriptor (image-layout.md). One without a sum would let a list of images name itself.
+func blob(d descriptor) (string, error) {
+	sum, ok := strings.CutPrefix(d.Digest, "sha256:")
+	if !ok || !summed.MatchString(sum) {
+		return "", fmt.Errorf("a file is named by %.80q and not by its sha256: save the image with that sum", d.Digest)
+	}
+	return "blobs/sha256/" + sum, nil
+}
 
 // summed is a name that is a sum, as blobs and the configurations of docker have.
 var summed = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -196,11 +216,8 @@ func (in *images) file(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not in the archive: save the image again, with all that belongs to it", name)
 	}
 	base, sum := strings.TrimSuffix(path.Base(name), ".json"), fmt.Sprintf("%x", sha256.Sum256(f.Data))
-	switch {
-	case summed.MatchString(base) && sum != base:
+	if summed.MatchString(base) && sum != base {
 		return nil, fmt.Errorf("%s is damaged: its sum is %s: save the image again", name, sum)
-	case strings.HasPrefix(name, "blobs/") && !strings.HasPrefix(name, "blobs/sha256/"):
-		return nil, fmt.Errorf("%s is named by another sum than sha256: save the image with that one", name)
 	}
 	return f.Data, nil
 }

@@ -89,12 +89,20 @@ func TestImageRefused(t *testing.T) {
 	two.Image(t, program, Gzip, all[0])
 	image := tagged.Image(t, program, plain, all[0])
 	image["digest"] = "sha512:00"
+	var looped, deep Layout
+	loop := looped.Index(t)
+	loop["digest"] = "sha256:../../index.json"
+	lists := deep.Index(t)
+	for range 64 {
+		lists = deep.Index(t, lists, lists)
+	}
 	for want, b := range map[string][]byte{
 		"has no image for linux/amd64, the platform of the kernel, but for linux/386, linux/arm64: save the other one": armed.Tar(t, unchanged,
 			armed.Image(t, arm, Gzip, all[0]), armed.Image(t, program, Gzip, all[0]).For("linux/386")),
 		"but for linux/arm64":              Docker(t, arm, all[0]),
 		"has 2 images for linux/amd64":     two.Tar(t, unchanged, two.Image(t, program, Gzip, all[0]), two.Image(t, program, Gzip, all[1])),
 		"has no image":                     new(Layout).Tar(t, unchanged),
+		"as no image":                      deep.Tar(t, unchanged, lists),
 		"index.json is not in the archive": one(func(f *File) { f.Name = strings.TrimPrefix(f.Name, "index.json") }, all...),
 		"index.json: damaged: invalid":     one(func(f *File) { f.Data = strings.TrimPrefix(f.Data, `{"manifests"`) }, all...),
 		" is not in the archive: save the im": one(func(f *File) {
@@ -102,13 +110,9 @@ func TestImageRefused(t *testing.T) {
 				f.Name = ""
 			}
 		}, all...),
-		" is damaged: its sum is ":      one(func(f *File) { f.Data = strings.Replace(f.Data, packed, packed+"x", 1) }, all...),
-		"blobs/sha512/00 is not in the": tagged.Tar(t, unchanged, image),
-		"is named by another sum than sha256": tagged.Tar(t, func(f *File) {
-			if f.Data == string(all[0]) {
-				f.Name = "blobs/sha512/00"
-			}
-		}, image),
+		" is damaged: its sum is ":                                one(func(f *File) { f.Data = strings.Replace(f.Data, packed, packed+"x", 1) }, all...),
+		`"sha512:00" and not by its sha256`:                       tagged.Tar(t, unchanged, image),
+		`"sha256:../../index.json" and not by its sha256`:         looped.Tar(t, unchanged, loop),
 		"leads out of the root":                                   layer(File{Name: "bin/../../x", Data: "x"}),
 		"y: leads out of the root":                                layer(File{Name: "x"}, File{Name: "y", To: "=../x"}),
 		"the other name x of this file comes":                     layer(File{Name: "y", To: "=x"}),
