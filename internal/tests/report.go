@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 // An event is a line of `go test -json` (go doc test2json).
 type event struct {
 	Action, Package, Test, Output string
+	Elapsed                       float64 // seconds
 }
 
 // A report prints a run as `go test` does without -v, and collects what was left out.
@@ -24,7 +26,11 @@ type report struct {
 	out  io.Writer
 	said map[[2]string][]string // what each test that runs has printed, by package and test
 	left map[string]map[string]int
+	long []event // ends of tests that took longTest or more
 }
+
+// longTest is how many seconds make a test one of those that a summary names.
+const longTest = 10
 
 func newReport(out io.Writer) *report {
 	return &report{out: out, said: map[[2]string][]string{}, left: map[string]map[string]int{}}
@@ -52,6 +58,9 @@ func (r *report) read(in *bufio.Reader) error {
 // event keeps what a test prints until it has failed, and prints at once what its package says.
 func (r *report) event(e event) {
 	of := [2]string{e.Package, e.Test}
+	if e.Elapsed >= longTest && e.Test != "" && !strings.Contains(e.Test, "/") {
+		r.long = append(r.long, e)
+	}
 	switch e.Action {
 	case "build-output":
 		_, _ = io.WriteString(r.out, e.Output)
@@ -118,8 +127,15 @@ var headings = []struct{ word, text string }{
 	{hosttools.IsLong, "left out, because it takes long; " + hosttools.LongRuns + "=1 runs it:"},
 }
 
-// summary prints what was left out, and how often where that is more than once.
+// summary prints the longest tests, what was left out, and how often where that is more than once.
 func (r *report) summary() {
+	slices.SortStableFunc(r.long, func(a, b event) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
+	for i, e := range r.long[:min(len(r.long), 12)] {
+		if i == 0 {
+			fmt.Fprintln(r.out, "the longest tests, in seconds:")
+		}
+		fmt.Fprintf(r.out, "  %4.0f %s of %s\n", e.Elapsed, e.Test, e.Package)
+	}
 	for _, h := range headings {
 		if len(r.left[h.word]) > 0 {
 			fmt.Fprintln(r.out, h.text)

@@ -21,33 +21,35 @@ func events(t *testing.T) *bufio.Reader {
 	t.Helper()
 	var b bytes.Buffer
 	for _, e := range []event{
-		{"start", "a", "", ""},
-		{"output", "a", "TestQemu", "=== RUN   TestQemu\n"},
-		{"output", "a", "TestQemu", "    q_test.go:7: left out: comparing; qemu is not installed\n"},
-		{"output", "a", "TestQemu", "--- SKIP: TestQemu (0.00s)\n"},
-		{"skip", "a", "TestQemu", ""},
-		{"output", "a", "TestTwo", "    q_test.go:9: left out: comparing; qemu is not installed\n"},
-		{"output", "a", "TestTwo", "        of_test.go:9: not possible: debug registers; no ptrace\n"},
-		{"output", "a", "TestTwo", "prints left out: this, which is no log\n"},
-		{"pass", "a", "TestTwo", ""},
-		{"output", "a", "", "testing: warning: no tests to run\n"},
-		{"output", "a", "", "PASS\n"},
-		{"output", "a", "", "ok  \ta\t0.1s\n"},
-		{"pass", "a", "", ""},
-		{"output", "b", "TestBad", "=== RUN   TestBad\n"},
-		{"output", "b", "TestBad", "    b_test.go:3: got 1, want 2\n"},
-		{"output", "b", "TestBad", "--- FAIL: TestBad (0.00s)\n"},
-		{"fail", "b", "TestBad", ""},
-		{"output", "b", "TestGood", "    b_test.go:9: nothing of interest\n"},
-		{"pass", "b", "TestGood", ""},
-		{"output", "b", "TestHangs", "panic: test timed out\n"},
-		{"output", "b", "", "FAIL\tb\t0.1s\n"},
-		{"fail", "b", "", ""},
-		{"build-output", "", "", "c/c.go:1: syntax error\n"},
-		{"output", "d", "", "?   \td\t[no test files]\n"},
-		{"skip", "d", "", ""},
-		{"output", "c", "", "FAIL\tc [build failed]\n"},
-		{"fail", "c", "", ""},
+		{"start", "a", "", "", 0},
+		{"output", "a", "TestQemu", "=== RUN   TestQemu\n", 0},
+		{"output", "a", "TestQemu", "    q_test.go:7: left out: comparing; qemu is not installed\n", 0},
+		{"output", "a", "TestQemu", "--- SKIP: TestQemu (0.00s)\n", 0},
+		{"skip", "a", "TestQemu", "", 0},
+		{"output", "a", "TestTwo", "    q_test.go:9: left out: comparing; qemu is not installed\n", 0},
+		{"output", "a", "TestTwo", "        of_test.go:9: not possible: debug registers; no ptrace\n", 0},
+		{"output", "a", "TestTwo", "prints left out: this, which is no log\n", 0},
+		{"pass", "a", "TestTwo/long", "", 60},
+		{"pass", "a", "TestTwo", "", 61.4},
+		{"output", "a", "", "testing: warning: no tests to run\n", 0},
+		{"output", "a", "", "PASS\n", 0},
+		{"output", "a", "", "ok  \ta\t0.1s\n", 0},
+		{"pass", "a", "", "", 62},
+		{"output", "b", "TestBad", "=== RUN   TestBad\n", 0},
+		{"output", "b", "TestBad", "    b_test.go:3: got 1, want 2\n", 0},
+		{"output", "b", "TestBad", "--- FAIL: TestBad (0.00s)\n", 0},
+		{"fail", "b", "TestBad", "", 100},
+		{"pass", "b", "TestQuick", "", 9.9},
+		{"output", "b", "TestGood", "    b_test.go:9: nothing of interest\n", 0},
+		{"pass", "b", "TestGood", "", 0},
+		{"output", "b", "TestHangs", "panic: test timed out\n", 0},
+		{"output", "b", "", "FAIL\tb\t0.1s\n", 0},
+		{"fail", "b", "", "", 0},
+		{"build-output", "", "", "c/c.go:1: syntax error\n", 0},
+		{"output", "d", "", "?   \td\t[no test files]\n", 0},
+		{"skip", "d", "", "", 0},
+		{"output", "c", "", "FAIL\tc [build failed]\n", 0},
+		{"fail", "c", "", "", 0},
 	} {
 		require.NoError(t, json.NewEncoder(&b).Encode(e))
 	}
@@ -69,7 +71,10 @@ FAIL	b	0.1s
 c/c.go:1: syntax error
 ?   	d	[no test files]
 FAIL	c [build failed]
-no event at allleft out, because something is not installed:
+no event at allthe longest tests, in seconds:
+   100 TestBad of b
+    61 TestTwo of a
+left out, because something is not installed:
   comparing; qemu is not installed (2 times)
 left out, because this host cannot do it:
   debug registers; no ptrace
