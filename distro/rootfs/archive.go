@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,9 @@ import (
 
 // Most bounds the bytes of a folder or an archive, packed or not.
 const Most = 1 << 30
+
+// mostDeflated is how many bytes one byte of gzip becomes at most (zlib's technical details: 1032).
+const mostDeflated = 1032
 
 // Heads by which archives are known.
 const (
@@ -45,13 +49,14 @@ func (t Tree) Archive(b []byte) (*Image, error) {
 // unpacked unpacks bytes that gzip or zstd has packed, up to some bytes. Others stay as they are.
 func unpacked(b []byte, limit int) ([]byte, error) {
 	var r io.Reader
+	var size uint32 // as far as it is known
 	switch {
 	case bytes.HasPrefix(b, []byte(gzipHead)):
 		z, err := gzip.NewReader(bytes.NewReader(b))
 		if err != nil {
 			return nil, fmt.Errorf("damaged: %w", err)
 		}
-		r = z
+		r, size = z, binary.LittleEndian.Uint32(b[len(b)-4:]) // RFC 1952, 2.3.1
 	case bytes.HasPrefix(b, []byte(zstdHead)):
 		z, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(Most))
 		if err != nil {
@@ -64,14 +69,15 @@ func unpacked(b []byte, limit int) ([]byte, error) {
 	default:
 		return b, nil
 	}
-	out, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
-	if err != nil {
+	room := min(int(size), limit, mostDeflated*len(b)) // a small file may say anything of its size
+	out := bytes.NewBuffer(make([]byte, 0, room+1+bytes.MinRead))
+	if _, err := out.ReadFrom(io.LimitReader(r, int64(limit)+1)); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
-	if len(out) > limit {
+	if out.Len() > limit {
 		return nil, tooLarge()
 	}
-	return out, nil
+	return out.Bytes(), nil
 }
 
 func tooLarge() error {
@@ -81,7 +87,8 @@ func tooLarge() error {
 // tar adds the files of a tar archive. A hard link becomes another file with the same content. A layer has files that take
 // others away, which are passed by, and its files go in place of folders too.
 func (t Tree) tar(b []byte, layer bool) error {
-	r, left := tar.NewReader(bytes.NewReader(b)), int64(Most)
+	in := bytes.NewReader(b)
+	r, left := tar.NewReader(in), int64(Most)
 	for n := 0; ; n++ {
 		h, err := r.Next()
 		switch {
@@ -103,7 +110,7 @@ func (t Tree) tar(b []byte, layer bool) error {
 		switch h.Typeflag {
 		case tar.TypeReg, tar.TypeGNUSparse:
 			f.Mode |= Regular
-			if f.Data, err = io.ReadAll(r); err != nil {
+			if f.Data, err = content(b[len(b)-in.Len():], r, h); err != nil {
 				return fmt.Errorf("%s: damaged: %w", h.Name, err)
 			}
 		case tar.TypeDir:
@@ -124,6 +131,22 @@ func (t Tree) tar(b []byte, layer bool) error {
 		}
 		t.Put(f)
 	}
+}
+
+// content is what a file holds: a part of the archive, which is large and stays in memory anyway, or of a sparse file a copy with its
+// holes.
+func content(rest []byte, r io.Reader, h *tar.Header) ([]byte, error) {
+	sparse := h.Typeflag == tar.TypeGNUSparse
+	for key := range h.PAXRecords {
+		sparse = sparse || strings.HasPrefix(key, "GNU.sparse.")
+	}
+	switch {
+	case sparse:
+		return io.ReadAll(r)
+	case h.Size > int64(len(rest)):
+		return nil, io.ErrUnexpectedEOF
+	}
+	return rest[:h.Size:h.Size], nil
 }
 
 // outside reports a path that leads out of the root.

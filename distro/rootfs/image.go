@@ -36,8 +36,14 @@ func isImage(b []byte) bool {
 		if err != nil {
 			return false
 		}
-		if name := path.Clean(h.Name); name == layoutFile || name == dockerFile {
+		switch path.Clean(h.Name) {
+		case layoutFile:
 			return true
+		case dockerFile: // which programs may have a file of their own of
+			var list []struct{ Config string }
+			if h.Size < 1<<20 && json.NewDecoder(r).Decode(&list) == nil && len(list) > 0 && list[0].Config != "" {
+				return true
+			}
 		}
 	}
 }

@@ -65,6 +65,9 @@ func TestImage(t *testing.T) {
 		}
 		require.That(t, slices.Equal(image.Command, []string{"tool", "-v"}) && slices.Equal(image.Env, program.Env) && image.Folder == "/etc", "%s: %+v", name, image)
 	}
+	plain := rootfs.Tree{}
+	image, err := plain.Archive(Tar(t, File{Name: "manifest.json", Data: `{"name": "a page"}`}, File{Name: "page", Data: "x"}))
+	require.That(t, err == nil && image == nil && names(plain) == "manifest.json page ", "a root with a manifest of its own: %v, %v, %s", err, image, names(plain))
 	onto := tree()
 	require.NoError(t, add(onto, images["docker"]))
 	f, _ := onto.Find("/bin/tool")
@@ -118,7 +121,7 @@ func TestImageRefused(t *testing.T) {
 		"the other name x of this file comes":                     layer(File{Name: "y", To: "=x"}),
 		"is neither a folder nor an archive":                      one(unchanged, []byte(strings.Repeat("no archive ", 100))),
 		"damaged behind its first 3 files":                        one(unchanged, all[1][:2500]),
-		"manifest.json: damaged":                                  Tar(t, File{Name: "manifest.json", Data: "{"}),
+		"manifest.json: damaged":                                  bytes.Replace(Docker(t, program, all...), []byte(`"layer1/layer.tar"`), []byte(`7                 `), 1),
 		"layer9/layer.tar is not in":                              bytes.Replace(Docker(t, program, all...), []byte(`"layer1/layer.tar"`), []byte(`"layer9/layer.tar"`), 1),
 		"layer0/layer.tar: damaged: what is":                      bytes.Replace(Docker(t, program, all...), []byte("first"), []byte("worst"), 1),
 		"names 3 layers, and there are 2":                         bytes.Replace(Docker(t, program, all...), []byte(`"layer0/layer.tar",`), []byte(`                   `), 1),
@@ -135,4 +138,26 @@ func sparse(t *testing.T) []byte {
 	w := tar.NewWriter(&b)
 	require.NoError(t, w.WriteHeader(&tar.Header{Name: "sparse", Mode: 0o644, Typeflag: tar.TypeReg, Size: 1 << 41, Format: tar.FormatGNU}))
 	return b.Bytes()
+}
+
+// FuzzArchive reads any bytes as an archive, packed or not, or as an image: an error, or a tree whose files are those that it lists.
+func FuzzArchive(f *testing.F) {
+	root := Tar(f, File{Name: "bin/"}, File{Name: "bin/x", Data: "x"}, File{Name: "y", To: "bin/x"}, File{Name: "z", To: "=bin/x"})
+	var l Layout
+	for _, b := range [][]byte{
+		root, Gzip(f, root), zstandard(f, root), Docker(f, program, root), l.Tar(f, unchanged, l.Image(f, program, plain, root)),
+		[]byte("070701"), nil,
+	} {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		to := rootfs.Tree{}
+		if _, err := to.Archive(b); err != nil {
+			return
+		}
+		for _, file := range to.Files() {
+			_, there := to[file.Name]
+			require.That(t, there, "%q is listed, and is not there", file.Name)
+		}
+	})
 }
