@@ -133,8 +133,8 @@ func (t Tree) tar(b []byte, layer bool) error {
 	}
 }
 
-// content is what a file holds: a part of the archive, which is large and stays in memory anyway, or of a sparse file a copy with its
-// holes.
+// content returns the bytes of a file: a part of the archive, which is large and stays in memory anyway, or of a sparse file a copy
+// with its holes.
 func content(rest []byte, r io.Reader, h *tar.Header) ([]byte, error) {
 	sparse := h.Typeflag == tar.TypeGNUSparse
 	for key := range h.PAXRecords {

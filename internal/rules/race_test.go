@@ -11,10 +11,13 @@ import (
 )
 
 // TestRaceDetectorSeesGoroutines holds the lists of the Makefile. A package that starts goroutines, or whose tests do,
-// stands in RACE, or in RACEFEW with one of its tests that start them in RACETESTS.
+// stands in RACE, or in RACEFEW with one of its tests that start them in RACETESTS. Tests in RACESKIP belong to commands, and start none.
 func TestRaceDetectorSeesGoroutines(t *testing.T) {
 	makefile := read(t, "Makefile")
-	named := strings.FieldsFunc(variable(makefile, "RACETESTS"), func(c rune) bool { return strings.ContainsRune("^$(|)'", c) })
+	names := func(of string) []string {
+		return strings.FieldsFunc(variable(makefile, of), func(c rune) bool { return strings.ContainsRune("^$(|)'", c) })
+	}
+	named := names("RACETESTS")
 	whole, few := strings.Fields(variable(makefile, "RACE")), strings.Fields(variable(makefile, "RACEFEW"))
 	starting := startingGoroutines(t)
 	for dir, tests := range starting {
@@ -27,6 +30,24 @@ func TestRaceDetectorSeesGoroutines(t *testing.T) {
 		dir := strings.TrimPrefix(p, "./")
 		require.That(t, starting[dir] != nil, "%s is on a list of packages that start goroutines, and starts none", dir)
 	}
+	for _, name := range names("RACESKIP") {
+		dirs := having(t, name)
+		require.That(t, slices.Equal(dirs, []string{"cmd/kprobesim"}), "the race detector passes by %s, which is a test of %q and not of cmd/kprobesim alone", name, dirs)
+		require.That(t, !slices.Contains(starting["cmd/kprobesim"], name), "the race detector passes by %s, which starts goroutines itself", name)
+	}
+}
+
+// having returns the folders with a function of a name.
+func having(t *testing.T, name string) (dirs []string) {
+	t.Helper()
+	for _, s := range sources(t) {
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == name {
+				dirs = append(dirs, s.dir())
+			}
+		}
+	}
+	return dirs
 }
 
 // variable returns the value of a variable of a Makefile.

@@ -59,6 +59,11 @@ func TestSet(t *testing.T) {
 	}
 	r, _ := s.Get(s.Points()[1], results.MetricCycles)
 	require.That(t, r.Value.String() == "20", "a hit of four probes takes %s cycles, want 20", r.Value)
+	fitted := require.Must(table.Set("mine", results.Simulated, p.Probe))(t)
+	for i, want := range []results.Role{results.Fitted, results.Simulated} {
+		r, _ := fitted.Get(fitted.Points()[i], results.MetricCycles)
+		require.That(t, r.Role == want, "%s is %s, want %s", r.Probe, r.Role, want)
+	}
 	simulated := require.Must(table.Set("mine", results.Simulated))(t)
 	if r, _ := simulated.Get(simulated.Points()[0], results.MetricCycles); r.Machine != "mine" || r.Role != results.Simulated || r.Source != "" {
 		t.Errorf("simulated: %+v", r)
