@@ -1,6 +1,7 @@
 package probing
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -110,7 +111,7 @@ func (k *Kernel) remembering() *Kernel {
 
 // places calls f with the addresses of Every.
 func (k *Kernel) places(f func(at uint64) error) error {
-	last := uint64(0)
+	last, fill := uint64(0), []byte(k.arch.fill)
 	for _, at := range slices.Sorted(slices.Values(k.functions)) {
 		if at == last { // another name
 			continue
@@ -118,7 +119,7 @@ func (k *Kernel) places(f func(at uint64) error) error {
 		last = at
 		fn, _, _ := k.function(at)
 		end := fn.End()
-		for fill := k.arch.fill; strings.HasSuffix(string(fn.Code[:end-fn.Start]), fill); {
+		for bytes.HasSuffix(fn.Code[:end-fn.Start], fill) {
 			end -= uint64(len(fill))
 		}
 		for _, at := range k.Starts(at) {
