@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +123,8 @@ const (
 	stopped // by the limit
 )
 
-// run runs one test. What it prints goes to out, or nowhere.
+// run runs one test. What it prints goes to out, or nowhere. The limit is of the time of processors, all of which it may use, so that
+// a busy host does not stop it. One that waits for ever is stopped behind four limits.
 func (b *Bench) run(ctx context.Context, out io.Writer, test string, env []string, limit time.Duration) (ending, error) {
 	pkg, name := split(test)
 	binary := filepath.Join(b.folder, strings.ReplaceAll(pkg, "/", "__")+".test")
@@ -132,9 +134,11 @@ func (b *Bench) run(ctx context.Context, out io.Writer, test string, env []strin
 	if err := b.built[pkg]; err != nil {
 		return fails, fmt.Errorf("%s with mutants: %w", pkg, err)
 	}
-	short, cancel := context.WithTimeout(ctx, limit)
+	short, cancel := context.WithTimeout(ctx, 4*limit)
 	defer cancel()
-	c := exec.CommandContext(short, binary, "-test.run=^"+name+"$", "-test.v", "-test.failfast", "-test.short="+strconv.FormatBool(b.Short))
+	seconds := strconv.Itoa(int(limit.Seconds()) * runtime.NumCPU())
+	c := exec.CommandContext(short, "sh", "-c", `ulimit -t "$0"; exec "$@"`, seconds,
+		binary, "-test.run=^"+name+"$", "-test.v", "-test.failfast", "-test.short="+strconv.FormatBool(b.Short))
 	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), env...)
 	if b.Long {
 		c.Env = append(c.Env, hosttools.LongRuns+"=1")
@@ -147,9 +151,9 @@ func (b *Bench) run(ctx context.Context, out io.Writer, test string, env []strin
 		return passes, nil
 	case ctx.Err() != nil:
 		return stopped, ctx.Err()
-	case short.Err() != nil:
+	case short.Err() != nil, errors.As(err, &exit) && exit.ExitCode() == -1: // by a signal: Go ends its own failures with a code
 		return stopped, nil
-	case errors.As(err, &exit):
+	case exit != nil:
 		return fails, nil
 	}
 	return fails, err
