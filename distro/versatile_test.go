@@ -1,6 +1,7 @@
 package distro_test
 
 import (
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"kprobesim/cpus/arm"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/distro"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/sim"
@@ -73,7 +75,7 @@ func TestBootARM(t *testing.T) {
 }
 
 // TestBootARMSeveral boots with two CPUs, of which the kernel starts the second one by the flags of the system registers. Two
-// boots are the same as far as both run. The tree has two of this kind.
+// boots are the same as far as both run. The rest goes without the cost model. The tree has two of this kind.
 func TestBootARMSeveral(t *testing.T) {
 	c := armConfig(t)
 	c.CPUs, c.Command = 2, distro.ARMCommand(2)
@@ -84,8 +86,7 @@ func TestBootARMSeveral(t *testing.T) {
 	for i := range 2 {
 		require.That(t, slices.Equal(m.CPU(i).Registers(), again.CPU(i).Registers()), "two boots end with other registers of CPU %d", i)
 	}
-	m.Resume()
-	require.NoError(t, m.Run())
+	goOn(t, m, clock.PerCycle, math.MaxInt64)
 	checkOnARM(t, m)
 	c.CPUs = 3
 	require.Error(t, require.Err(distro.New(c)), "3 CPUs: the device tree has 2 of this kind", "three CPUs")

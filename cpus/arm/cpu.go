@@ -73,9 +73,7 @@ func New(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	}
 	c.machine.cpus = append(c.machine.cpus, c)
 	c.Setup(n, c, c, spec, cfg, bus, share)
-	if bus.Directory != nil {
-		bus.Directory.Attach(n, c) // beside the caches, reservations follow the lines
-	}
+	c.FollowLines(c) // beside the caches, reservations do
 	for c.lineShift = 0; 1<<c.lineShift < cfg.L1D.Line; c.lineShift++ {
 	}
 	for i, name := range eventNames {

@@ -11,6 +11,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
@@ -229,13 +230,14 @@ func TestPair(t *testing.T) {
 	}
 }
 
-// pair makes two CPUs in user mode with coherent caches.
-func pair(t *testing.T, model string) (*world, [2]*CPU) {
+// pair makes two CPUs in user mode with coherent caches. Where each is not 0 there is no cost model, and instructions take it.
+func pair(t *testing.T, model string, each clock.Ticks) (*world, [2]*CPU) {
 	w := newWorld(t, model, nil, userMaps()...)
 	w.bus.Directory = mmu.NewDirectory(2)
 	var all [2]*CPU
 	for i := range all {
 		all[i] = w.cpu()
+		all[i].Untimed(each, 1<<60)
 		all[i].setCPSR(modeUser, psrMode)
 		all[i].R[rPC] = userCode
 		all[i].R[3] = userData
@@ -265,25 +267,27 @@ func TestReservationsOfTwo(t *testing.T) {
 		{[]uint32{strex6}, true},                // a store that is not made
 		{[]uint32{always32 | 0x089300c0}, true}, // ldm
 	} {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			w, all := pair(t, cpus.Throughput)
-			w.words(freePages, ldrex5, insnNop, strex6, insnSVC)
-			w.words(freePages+0x100, append(x.between, insnSVC)...)
-			all[0].Steps(2, 1<<60)
-			all[1].R[rPC] = userCode + 0x100
-			to(t, all[1])
-			if to(t, all[0]); (all[0].R[6] == 0) != x.keeps {
-				t.Errorf("failed: %d", all[0].R[6])
-			}
-		})
+		for _, each := range []clock.Ticks{0, clock.PerCycle} {
+			t.Run(fmt.Sprint(i, each), func(t *testing.T) {
+				w, all := pair(t, cpus.Throughput, each)
+				w.words(freePages, ldrex5, insnNop, strex6, insnSVC)
+				w.words(freePages+0x100, append(x.between, insnSVC)...)
+				all[0].Steps(2, 1<<60)
+				all[1].R[rPC] = userCode + 0x100
+				to(t, all[1])
+				if to(t, all[0]); (all[0].R[6] == 0) != x.keeps {
+					t.Errorf("failed: %d", all[0].R[6])
+				}
+			})
+		}
 	}
 }
 
 // TestCountersOfTwo increments a number on two CPUs in turns of random length: none is lost.
 func TestCountersOfTwo(t *testing.T) {
-	for _, model := range []string{cpus.Throughput, cpus.Window} {
+	for i, model := range []string{cpus.Throughput, cpus.Window, cpus.Window} { // the last one without it
 		r := rand.New(rand.NewPCG(5, 6))
-		w, all := pair(t, model)
+		w, all := pair(t, model, clock.Ticks(i/2))
 		w.words(freePages,
 			ldrex5, dataConstant(opADD, 0, 5, 5, 1), strex6, dataConstant(opCMP, 1, 6, 0, 0), condNE<<28|0x0afffffa,
 			dataConstant(opSUB, 1, 7, 7, 1), condNE<<28|0x0afffff8, insnSVC)

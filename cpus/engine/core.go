@@ -91,6 +91,7 @@ type Core struct {
 
 	contexts contexts
 	untimed  untimedState
+	decisive bool `state:"-"` // what caches hold decides what code does, not only when
 
 	memo   memo   `state:"-"`
 	chains chains `state:"-"`

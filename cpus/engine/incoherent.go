@@ -54,6 +54,7 @@ func (c *Core) setupStale(first *Core, writeThrough bool, drop func(uint32)) {
 		c.Memory.OnWrite(u.outside)
 	}
 	u.cores = append(u.cores, c)
+	c.decisive = true
 	c.stale = &staleLines{unified: u, lines: map[uint32][]byte{}, drop: drop}
 }
 

@@ -12,8 +12,8 @@ import (
 // and the directory of lines stay as they were, so what is timed afterwards finds what was there before. TLBs go on,
 // because a guest may tell what they hold.
 //
-// An instruction cache that is not coherent is an exception: what it holds decides what is executed. So caches and
-// directory go on there.
+// Caches that decide what code does are an exception (Core.decisive): an instruction cache that is not coherent holds what
+// is executed, and a store exclusive of one of several CPUs needs its line. So caches and directory go on there.
 type untimedState struct {
 	on     bool
 	window bool  // the model that was put away is window or scoreboard
@@ -63,7 +63,7 @@ func (c *Core) becomeUntimed() {
 	c.setDirect()
 	c.Check |= checkFlavour
 	c.window, c.loops, c.asleep, c.aside = false, false, true, true // accesses note no stores, and branches nothing
-	if c.stale != nil {
+	if c.decisive {
 		return
 	}
 	if q.lines == nil {
@@ -81,7 +81,7 @@ func (c *Core) becomeTimed() {
 	c.setDirect()
 	c.forgetInputs()
 	c.placed = c.sequence
-	if c.stale != nil {
+	if c.decisive {
 		return
 	}
 	c.dRecent, c.dMask = c.l1d.Recent, c.l1d.Mask
@@ -99,7 +99,7 @@ func (c *Core) forgetInputs() {
 }
 
 // bypassesCaches reports whether accesses go by the lines of untimedState alone.
-func (c *Core) bypassesCaches() bool { return c.untimed.on && c.stale == nil }
+func (c *Core) bypassesCaches() bool { return c.untimed.on && !c.decisive }
 
 // settleUntimed is settle without a cost model.
 func (c *Core) settleUntimed(n int) {

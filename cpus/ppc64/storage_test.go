@@ -164,13 +164,14 @@ func TestRealMode(t *testing.T) {
 	}
 }
 
-// pair makes two CPUs in user mode with coherent caches.
-func pair(t *testing.T, model string) (*world, [2]*CPU) {
+// pair makes two CPUs in user mode with coherent caches. Where each is not 0 there is no cost model, and instructions take it.
+func pair(t *testing.T, model string, each clock.Ticks) (*world, [2]*CPU) {
 	w := newWorld(t, model, nil, userMaps()...)
 	w.bus.Directory = mmu.NewDirectory(2)
 	var all [2]*CPU
 	for i := range all {
 		all[i] = w.cpu()
+		all[i].Untimed(each, 1<<60)
 		all[i].setMSR(userMSR)
 		all[i].R[rPC] = userCode
 		all[i].R[3] = userData
@@ -196,25 +197,27 @@ func TestReservationsOfTwo(t *testing.T) {
 		{[]uint32{insnX(31, 6, 0, 3, 214) | 1}, true},       // a store that is not made
 		{[]uint32{lwarx, stwcx, insnD(32, 6, 3, 0)}, false}, // the line goes back and forth
 	} {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			w, all := pair(t, cpus.Throughput)
-			w.words(freePages, lwarx, insnNop, stwcx, insnSC)
-			w.words(freePages+0x100, append(x.between, insnSC)...)
-			all[0].Steps(2, 1<<60)
-			all[1].R[rPC] = userCode + 0x100
-			to(t, all[1])
-			if to(t, all[0]); (all[0].R[rCR0]&crEQ != 0) != x.keeps {
-				t.Errorf("CR0 %#x", all[0].R[rCR0])
-			}
-		})
+		for _, each := range []clock.Ticks{0, clock.PerCycle} {
+			t.Run(fmt.Sprint(i, each), func(t *testing.T) {
+				w, all := pair(t, cpus.Throughput, each)
+				w.words(freePages, lwarx, insnNop, stwcx, insnSC)
+				w.words(freePages+0x100, append(x.between, insnSC)...)
+				all[0].Steps(2, 1<<60)
+				all[1].R[rPC] = userCode + 0x100
+				to(t, all[1])
+				if to(t, all[0]); (all[0].R[rCR0]&crEQ != 0) != x.keeps {
+					t.Errorf("CR0 %#x", all[0].R[rCR0])
+				}
+			})
+		}
 	}
 }
 
 // TestCountersOfTwo increments a number on two CPUs in turns of random length: none is lost.
 func TestCountersOfTwo(t *testing.T) {
-	for _, model := range []string{cpus.Throughput, cpus.Window} {
+	for i, model := range []string{cpus.Throughput, cpus.Window, cpus.Window} { // the last one without it
 		r := rand.New(rand.NewPCG(5, 6))
-		w, all := pair(t, model)
+		w, all := pair(t, model, clock.Ticks(i/2))
 		w.words(freePages,
 			insnX(31, 5, 0, 3, 20), addiTo(5, 5, 1), insnX(31, 5, 0, 3, 150)|1, branchIf(4, 2, -12), // loop while it fails
 			addiTo(7, 7, -1), compareImm(0, 7, 0), branchIf(4, 2, -24), insnSC)
