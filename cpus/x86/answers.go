@@ -34,19 +34,23 @@ type leaf [4]uint32
 // PSE, TSC, MSR, PAE, CX8, APIC, SEP, PGE, CMOV, PAT, CLFSH, MMX, FXSR, SSE, SSE2; CMPXCHG16B, SSE3, SSSE3, POPCNT; and
 // SYSCALL, XD, LM, LAHF.
 const (
-	featuresD    = 1<<0 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19 | 1<<24 | 1<<25 | 1<<26
-	featureMMX   = 1 << 23 // a description claims it, as it does the bits of claimedC
-	featuresC    = 1 << 13
-	claimedC     = 1<<0 | 1<<9 | 1<<23 // SSE3, SSSE3, POPCNT
-	extendedD    = 1<<11 | 1<<20 | 1<<29
-	extendedC    = 1 << 0
-	structuredD  = 1<<10 | 1<<26 | 1<<27 | 1<<29 | 1<<31 // MD_CLEAR, IBRS and IBPB, STIBP, ARCH_CAPABILITIES, SSBD: verw and registers
-	sizesB       = 1 << 2                                // fxsave keeps error pointers (APM vol. 3, CPUID Fn8000_0008_EBX)
-	featureAPIC  = 1 << 9
-	leafFeatures = 7
-	leafXSAVE    = 0xd
-	leafExtended = 0x80000000
-	leafSizes    = 0x80000008
+	featuresD      = 1<<0 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19 | 1<<24 | 1<<25 | 1<<26
+	featureMMX     = 1 << 23 // a description claims it, as it does the bits of claimedC
+	featuresC      = 1 << 13
+	claimedC       = 1<<0 | 1<<9 | 1<<23 | featurePCID // SSE3, SSSE3, POPCNT
+	featurePCID    = 1 << 17
+	featureSMEP    = 1 << 7 // of leaf 7, as the next two
+	featureINVPCID = 1 << 10
+	featureSMAP    = 1 << 20
+	extendedD      = 1<<11 | 1<<20 | 1<<29
+	extendedC      = 1 << 0
+	structuredD    = 1<<10 | 1<<26 | 1<<27 | 1<<29 | 1<<31 // MD_CLEAR, IBRS and IBPB, STIBP, ARCH_CAPABILITIES, SSBD: verw and registers
+	sizesB         = 1 << 2                                // fxsave keeps error pointers (APM vol. 3, CPUID Fn8000_0008_EBX)
+	featureAPIC    = 1 << 9
+	leafFeatures   = 7
+	leafXSAVE      = 0xd
+	leafExtended   = 0x80000000
+	leafSizes      = 0x80000008
 )
 
 // ownLeaves are the answers without a machine description's.
@@ -89,7 +93,7 @@ func newAnswers(cfg *cpus.Config, long bool) answers {
 		l := leaf{uint32(row[0]), uint32(row[1]), uint32(row[2]), uint32(row[3])}
 		switch {
 		case !long && n == 1:
-			l[2] &^= featuresC
+			l[2] &^= featuresC | featurePCID
 		case !long && n == leafExtended+1:
 			l[2], l[3] = l[2]&^extendedC, l[3]&^(1<<11|1<<29)
 		}
@@ -110,6 +114,27 @@ func (d *answers) physBits() uint8 { return uint8(d.leaves[leafSizes][0]) }
 
 // apic reports a local APIC.
 func (d *answers) apic() bool { return d.leaves[1][3]&featureAPIC != 0 }
+
+// cr4Bits are the bits that CR4 has: some belong to features.
+func (d *answers) cr4Bits() uint64 {
+	all := uint64(cr4Known)
+	for _, f := range [...]struct {
+		claimed bool
+		bit     uint64
+	}{
+		{d.leaves[1][2]&featurePCID != 0, cr4PCIDE},
+		{d.leaves[leafFeatures][1]&featureSMEP != 0, cr4SMEP},
+		{d.smap(), cr4SMAP},
+	} {
+		if f.claimed {
+			all |= f.bit
+		}
+	}
+	return all
+}
+
+// smap reports that user pages are kept from the supervisor, and so that stac and clac exist.
+func (d *answers) smap() bool { return d.leaves[leafFeatures][1]&featureSMAP != 0 }
 
 // HasLocalAPIC tells whether processors of a description say that they have a local APIC.
 func HasLocalAPIC(cfg *cpus.Config) bool {
@@ -194,7 +219,7 @@ func featureColumns() []featureColumn {
 	return []featureColumn{
 		{1, 2, featuresC | claimedC, "ecx", namesC},
 		{1, 3, featuresD | featureMMX, "edx", namesD},
-		{leafFeatures, 1, 0, "ebx", structuredNamesB},
+		{leafFeatures, 1, featureSMEP | featureINVPCID | featureSMAP, "ebx", structuredNamesB},
 		{leafFeatures, 2, 0, "ecx", structuredNamesC},
 		{leafFeatures, 3, structuredD, "edx", structuredNamesD},
 		{leafXSAVE, 0, 0, "eax", componentNames},

@@ -105,7 +105,7 @@ func TestAnswersRefused(t *testing.T) {
 		"cpuid.0x1: bits 0x400 of ecx are features that are not modelled (CNXT-ID): leave them out": {tableCPUID: {1: {0, 0, 1 << 10, 0}}},
 		"cpuid.0x1: bits 0x80 of edx are features that are not modelled (MCE)":                      {tableCPUID: {1: {0, 0, 0, 1 << 7}}},
 		"cpuid.0x100000001: bits 0x400 of ecx are features that are not modelled (bit 10)":          {tableCPUID: {1 | 1<<32: {0, 0, 1 << 10, 0}}},
-		"cpuid.0x7: bits 0x100080 of ebx are features that are not modelled (SMEP, SMAP)":           {tableCPUID: {7: {0, 1<<20 | 1<<7, 0, 0}}},
+		"cpuid.0x7: bits 0x80020 of ebx are features that are not modelled (AVX2, ADX)":             {tableCPUID: {7: {0, 1<<19 | 1<<5, 0, 0}}},
 		"cpuid.0x7: bits 0x4 of ecx are features that are not modelled (UMIP)":                      {tableCPUID: {7: {0, 0, 1 << 2, 0}}},
 		"cpuid.0x7: bits 0x10 of edx are features that are not modelled (FSRM)":                     {tableCPUID: {7: {0, 0, 0, 1 << 4}}},
 		"cpuid.0x100000007: bits 0x10 of edx":                                                       {tableCPUID: {7 | 1<<32: {0, 0, 0, 1 << 4}}},

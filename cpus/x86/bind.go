@@ -331,6 +331,15 @@ func bindMem(d *decoder, r *row) bool {
 	return ok && d.memory(m)
 }
 
+// bindRegMem is bindMem with a register before it.
+func bindRegMem(d *decoder, r *row) bool {
+	n, ok := d.x.Args[0].(x86asm.Reg)
+	m, isMem := d.x.Args[1].(x86asm.Mem)
+	d.in.dst, _, _ = register(n)
+	d.exec = r.reg[0]
+	return ok && isMem && d.memory(m)
+}
+
 // bindLea binds lea: the address is the result. The index goes to src too, as a source for the cost
 // models.
 func bindLea(d *decoder, r *row) bool {

@@ -113,6 +113,8 @@ const (
 	clWrmsrDebugCtl
 	clWrmsrSpecCtrl
 	clWrmsrPredCmd
+	clInvpcid
+	clStac
 	classes
 )
 
@@ -221,6 +223,8 @@ var classNames = [classes]string{
 	clWrmsrDebugCtl: "wrmsr_debugctl",
 	clWrmsrSpecCtrl: "wrmsr_spec_ctrl", // 48: indirect branches and store bypass are restricted, or not
 	clWrmsrPredCmd:  "wrmsr_pred_cmd",  // 49: a barrier for indirect branches
+	clInvpcid:       "invpcid",
+	clStac:          "stac", // and clac
 }
 
 // inherits names classes that a description may leave out, and whose price they then have.
@@ -229,6 +233,7 @@ var inherits = map[string]string{
 	"sysenter": "syscall", "sysexit": "sysret", "iret_outer": "iret",
 	"rdmsr_base": "rdmsr", "rdmsr_debugctl": "rdmsr", "rdmsr_spec_ctrl": "rdmsr",
 	"wrmsr_base": "wrmsr", "wrmsr_debugctl": "wrmsr", "wrmsr_spec_ctrl": "wrmsr", "wrmsr_pred_cmd": "wrmsr",
+	"invpcid": "mov_to_cr", "stac": "sti",
 }
 
 // Events of this architecture that cost time beside instructions; the engine's come before

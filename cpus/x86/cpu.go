@@ -125,6 +125,7 @@ type CPU struct {
 	latest     *int64 `state:"-"`
 	latestRead int64
 	aligned    bool // alignment is checked
+	lent       bool `state:"-"` // the micro-TLB has pages of user mode for the supervisor, while AC is set
 	fpu        fpu
 	generator  *generator `state:"-"` // of host code
 	answers    answers

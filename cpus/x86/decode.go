@@ -119,6 +119,9 @@ func supplement(code []byte, mode int) (x86asm.Inst, bool) {
 	if i+1 >= len(code) {
 		return x86asm.Inst{}, false
 	}
+	if i+2 < len(code) && code[i] == 0x0f && code[i+1] == 0x01 && code[i+2]&^1 == 0xca {
+		return x86asm.Inst{Op: opCLAC + x86asm.Op(code[i+2]&1), Len: i + 3}, !bytes.ContainsAny(code[:i], "\xf0\xf2\xf3\x66")
+	}
 	other := append([]byte{}, code...) // with the first encoding of the same instruction
 	switch op, ext := code[i], code[i+1]>>3&7; {
 	case op == 0x0f && (code[i+1] == 0x0d || code[i+1]&^7 == 0x18) && i+2 < len(code):
@@ -145,8 +148,12 @@ func supplement(code []byte, mode int) (x86asm.Inst, bool) {
 	return x, err == nil && x.Op != 0
 }
 
-// opSALC is an operation of ours: salc, which x86asm has no name for.
-const opSALC x86asm.Op = 0x7fff
+// Operations of ours, which x86asm has no names for: clac and stac, and salc.
+const (
+	opCLAC x86asm.Op = 0x7ffd + iota
+	opSTAC
+	opSALC
+)
 
 // isPrefix reports a legacy prefix or, in 64-bit mode, REX.
 func isPrefix(b byte, mode int) bool {

@@ -18,8 +18,8 @@ func disasm(mode int) func([]byte, uint64, func(uint64) (string, uint64)) (strin
 		if !ok {
 			return "(bad)", 1
 		}
-		if x.Op == opSALC {
-			return "salc", x.Len
+		if own := map[x86asm.Op]string{opSALC: "salc", opCLAC: "clac", opSTAC: "stac"}[x.Op]; own != "" {
+			return own, x.Len
 		}
 		text := tidy.Replace(x86asm.GNUSyntax(x, pc, name))
 		if name != nil {

@@ -146,6 +146,9 @@ func (c *CPU) setArith(f uint64) {
 // change.
 func (c *CPU) setCtl(v uint64) {
 	c.ctl = v
+	if v&flagAC == 0 {
+		c.takeBack()
+	}
 	if c.cr0&cr0AM != 0 {
 		c.checkAlignment()
 	}

@@ -140,7 +140,7 @@ func (c *CPU) writeCR0(v uint64) bool {
 	on, off := v&^c.cr0&cr0PG != 0, c.cr0&^v&cr0PG != 0
 	lme := c.msr.efer&eferLME != 0
 	switch {
-	case on && lme && (c.cr4&cr4PAE == 0 || c.seg[segCS].attr&attrLong != 0), off && c.long:
+	case on && lme && (c.cr4&cr4PAE == 0 || c.seg[segCS].attr&attrLong != 0), off && (c.long || c.cr4&cr4PCIDE != 0):
 		return false
 	case on && lme:
 		c.msr.efer |= eferLMA
@@ -159,8 +159,15 @@ func (c *CPU) writeCR0(v uint64) bool {
 	return true
 }
 
+// cr3Keeps is the bit of a value for CR3 by which the translations of its PCID are kept (SDM vol. 3, 4.10.4.1). CR3 itself has it not.
+const cr3Keeps = 1 << 63
+
 // writeCR3 writes CR3; false is for bits beyond the physical addresses, and for PAE's first level.
 func (c *CPU) writeCR3(v uint64) bool {
+	keep := c.cr4&cr4PCIDE != 0 && v&cr3Keeps != 0
+	if keep {
+		v &^= cr3Keeps
+	}
 	if c.lma() && v>>c.physBits != 0 {
 		return false
 	}
@@ -170,14 +177,22 @@ func (c *CPU) writeCR3(v uint64) bool {
 		c.cr3 = old
 		return false
 	}
-	c.flushTLB(false)
+	switch {
+	case c.cr4&cr4PCIDE == 0:
+		c.flushTLB(false)
+	case keep:
+		c.switchSpace()
+	default:
+		c.switchSpace()
+		c.flushSpace(c.space())
+	}
 	return true
 }
 
 // writeCR4 writes CR4; false is for reserved bits, among them bits of features that are not
-// there, and for leaving PAE in long mode.
+// there, for leaving PAE in long mode, and for PCIDs outside of it or while CR3 has one (SDM vol. 3, 4.10.1).
 func (c *CPU) writeCR4(v uint64) bool {
-	if v&^cr4Known != 0 || v&cr4PAE == 0 && c.lma() {
+	if v&^c.answers.cr4Bits() != 0 || v&cr4PAE == 0 && c.lma() || v&^c.cr4&cr4PCIDE != 0 && (!c.lma() || c.cr3&maxPCID != 0) {
 		return false
 	}
 	old := c.cr4
@@ -188,6 +203,7 @@ func (c *CPU) writeCR4(v uint64) bool {
 		return false
 	}
 	c.setTables()
+	c.switchSpace()
 	c.flushTLB(true)
 	return true
 }

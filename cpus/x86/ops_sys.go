@@ -3,6 +3,7 @@ package x86
 import (
 	"kprobesim/cpus/engine"
 	"kprobesim/internal/clock"
+	"kprobesim/mmu"
 )
 
 // Model-specific registers that are modelled, by number (SDM vol. 4).
@@ -432,6 +433,89 @@ func invlpg(c *CPU, in *inst) {
 		c.DropTranslation(va)
 		c.synchronized()
 	}
+}
+
+// maxPCID is the highest tag of an address space.
+const maxPCID = 0xfff
+
+// space is the tag of the present address space, 0 where PCIDs are off (SDM vol. 3, 4.10.1).
+func (c *CPU) space() uint32 {
+	if c.cr4&cr4PCIDE == 0 {
+		return 0
+	}
+	return uint32(c.cr3 & maxPCID)
+}
+
+// switchSpace has translations of the present address space alone found.
+func (c *CPU) switchSpace() {
+	c.ITLB.Switch(c.space())
+	c.DTLB.Switch(c.space())
+	c.ForgetTranslations()
+}
+
+// flushSpace empties the TLBs of an address space, but for global pages.
+func (c *CPU) flushSpace(space uint32) {
+	c.dropIf(func(p *mmu.Page) bool { return p.Space == space && !p.Global })
+}
+
+// dropIf drops the translations of which a function says so.
+func (c *CPU) dropIf(match func(p *mmu.Page) bool) {
+	c.ITLB.DropIf(match)
+	c.DTLB.DropIf(match)
+	c.ForgetTranslations()
+}
+
+// Types of invpcid (SDM vol. 2, INVPCID).
+const (
+	invAddress = iota
+	invSpace
+	invAll
+	invNotGlobal
+)
+
+// invpcid drops translations by their address space. The operand in memory has a PCID and an address.
+func invpcid(c *CPU, in *inst) {
+	if c.answers.leaves[leafFeatures][1]&featureINVPCID == 0 {
+		c.raise(vecUD)
+		return
+	}
+	if !c.privileged() {
+		return
+	}
+	at := c.ea(in)
+	tag, ok := load[uint64](c, at)
+	if !ok {
+		return
+	}
+	va, ok := load[uint64](c, (at+8)&c.AddrMask)
+	if !ok {
+		return
+	}
+	kind, space := c.R[in.dst&63], uint32(tag)
+	switch {
+	case kind > invNotGlobal, tag > maxPCID, kind <= invSpace && tag != 0 && c.cr4&cr4PCIDE == 0, kind == invAddress && !canonical(va):
+		c.raiseCode(vecGP, 0)
+		return
+	case kind == invAddress:
+		c.dropIf(func(p *mmu.Page) bool { return p.Space == space && !p.Global && va>>p.Shift == p.VA>>p.Shift })
+	case kind == invSpace:
+		c.flushSpace(space)
+	default:
+		c.flushTLB(kind == invAll)
+	}
+	c.synchronized()
+}
+
+// stac sets AC, which lends user pages to the supervisor, and clac clears it (SDM vol. 2, STAC, CLAC).
+func stac(c *CPU, _ *inst) { c.lend(flagAC) }
+func clac(c *CPU, _ *inst) { c.lend(0) }
+
+func (c *CPU) lend(ac uint64) {
+	if !c.answers.smap() || c.cpl != 0 {
+		c.raise(vecUD)
+		return
+	}
+	c.setCtl(c.ctl&^flagAC | ac)
 }
 
 // wbinvd, and invd, leave the caches as they are. Caches here hold addresses but no data, so

@@ -7,17 +7,27 @@ import (
 )
 
 // The three formats of page tables that the modes use (SDM vol. 3, chapter 4) are data to one
-// walker. Paging structure caches are not modelled: a walk reads every level. PCIDs, protection
+// walker. Paging structure caches are not modelled: a walk reads every level. Protection
 // keys and 1 GiB pages are left out; the bit that asks for one of the last is reserved.
 
 // access says what a translation is wanted for.
 type access struct {
 	write, user, exec bool
 	protect           bool // CR0.WP: supervisor writes honour read-only pages
+	noUserCode        bool // CR4.SMEP: the supervisor executes no page of user mode
+	noUserData        bool // CR4.SMAP and no AC: nor does it read or write one
 }
 
 // right returns the right that the access needs of a page.
 func (a access) right() mmu.Rights { return mmu.Right(a.write, a.exec, a.user) }
+
+// crosses reports a supervisor's access to a page of user mode.
+func (a access) crosses(p *mmu.Page) bool { return !a.user && p.Rights&mmu.UserRead != 0 }
+
+// allowed reports whether the page may be accessed so.
+func (a access) allowed(p *mmu.Page) bool {
+	return p.Allows(a.right()) && !(a.noUserData && a.crosses(p))
+}
 
 // refusal is the reason a translation was refused, in the terms of the page-fault error code.
 type refusal struct {
@@ -192,7 +202,7 @@ func (w *walk) run(table uint64) *refusal {
 // leaf ends a walk at the entry that maps a page.
 func (w *walk) leaf(at, e uint64, shift uint8) *refusal {
 	p := &w.page
-	if p.Rights = w.rights(); !p.Allows(w.acc.right()) {
+	if p.Rights = w.rights(); !w.acc.allowed(p) {
 		return &refusal{present: true}
 	}
 	set := uint64(pteAccessed)
@@ -210,7 +220,7 @@ func (w *walk) leaf(at, e uint64, shift uint8) *refusal {
 
 // rights returns what the levels of the tables grant together (SDM vol. 3, 4.6): writing and user
 // access must be granted by all, execution forbidden by none. A supervisor reads and executes
-// whatever is present, and writes it too when CR0.WP is clear.
+// whatever is present, and writes it too when CR0.WP is clear. With CR4.SMEP it executes no page of user mode.
 func (w *walk) rights() mmu.Rights {
 	r := mmu.Read
 	for _, x := range [...]struct {
@@ -218,7 +228,7 @@ func (w *walk) rights() mmu.Rights {
 		right   mmu.Rights
 	}{
 		{w.write || !w.acc.protect, mmu.Write},
-		{!w.nx, mmu.Exec},
+		{!w.nx && !(w.user && w.acc.noUserCode), mmu.Exec},
 		{w.user, mmu.UserRead},
 		{w.user && w.write, mmu.UserWrite},
 		{w.user && !w.nx, mmu.UserExec},

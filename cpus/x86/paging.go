@@ -6,7 +6,7 @@ import (
 )
 
 // Control register bits (SDM vol. 3, 2.5). Bits of caching and of machine checks are kept and have no
-// effect. What is not in cr4Known belongs to features that no machine here has, and is reserved.
+// effect. A bit of a feature that the processor does not claim is reserved (cr4Bits).
 const (
 	cr0PE    = 1 << 0
 	cr0MP    = 1 << 1
@@ -30,6 +30,9 @@ const (
 	cr4PCE        = 1 << 8
 	cr4OSFXSR     = 1 << 9
 	cr4OSXMMEXCPT = 1 << 10
+	cr4PCIDE      = 1 << 17
+	cr4SMEP       = 1 << 20
+	cr4SMAP       = 1 << 21
 	cr4Known      = cr4TSD | cr4DE | cr4PSE | cr4PAE | cr4MCE | cr4PGE | cr4PCE | cr4OSFXSR | cr4OSXMMEXCPT
 )
 
@@ -52,15 +55,32 @@ func (c *CPU) canonical(va uint64) bool {
 	return canonical(va) && (va&^c.AddrMask == 0 || c.lma())
 }
 
-// DataAddress implements engine.Translator. It is asked when no micro-TLB entry answers. WP makes a
-// supervisor's write to a page that is read-only for it fault (SDM vol. 3, 4.6); SMEP and SMAP are
-// not modelled.
+// wanted is an access of the present level and what control registers ask of it (SDM vol. 3, 4.6). WP makes a supervisor's
+// write to a page that is read-only for it fault, SMEP its fetch from a page of user mode, and SMAP its data access to one unless AC
+// permits that. The processor's own accesses to tables from user mode are never permitted.
+func (c *CPU) wanted(write, exec bool) access {
+	a := access{write: write, exec: exec, user: c.User, protect: c.cr0&cr0WP != 0, noUserCode: c.cr4&cr4SMEP != 0}
+	a.noUserData = c.cr4&cr4SMAP != 0 && !exec && !c.User && (c.ctl&flagAC == 0 || c.cpl == 3)
+	return a
+}
+
+// DataAddress implements engine.Translator. It is asked when no micro-TLB entry answers.
 func (c *CPU) DataAddress(va uint64, write bool) (uint64, bool) {
-	p := c.page(c.DTLB, va, access{write: write, user: c.User, protect: c.cr0&cr0WP != 0})
+	acc := c.wanted(write, false)
+	p := c.page(c.DTLB, va, acc)
 	if p == nil {
 		return 0, false
 	}
+	c.lent = c.lent || c.cr4&cr4SMAP != 0 && acc.crosses(p)
 	return p.Offset(va), true
+}
+
+// takeBack drops the translations of user pages that AC lent to the supervisor.
+func (c *CPU) takeBack() {
+	if c.lent {
+		c.lent = false
+		c.ForgetData()
+	}
 }
 
 // CodeAddress implements engine.Decoder. An address that is not canonical is the fault of the branch
@@ -69,7 +89,7 @@ func (c *CPU) CodeAddress(va uint64) (uint64, bool) {
 	if !c.canonical(va) && va == c.R[rRIP] {
 		c.undoBranch()
 	}
-	p := c.page(c.ITLB, va, access{exec: true, user: c.User})
+	p := c.page(c.ITLB, va, c.wanted(false, true))
 	if p == nil {
 		return 0, false
 	}
@@ -90,7 +110,7 @@ func (c *CPU) page(t *mmu.TLB, va uint64, acc access) *mmu.Page {
 		return c.unpaged(va)
 	}
 	p := c.FindPage(t, va, acc.exec)
-	if p != nil && (!p.Allows(acc.right()) || acc.write && !p.Dirty) {
+	if p != nil && (!acc.allowed(p) || acc.write && !p.Dirty) {
 		t.Drop(va)
 		p = nil
 	}
@@ -157,7 +177,7 @@ func (c *CPU) walk(t *mmu.TLB, va uint64, acc access) *mmu.Page {
 func (c *CPU) NoCode() { c.raiseCode(vecGP, 0) }
 
 // pageFault raises #PF with the address in CR2 and the access in the error code (SDM vol. 3, 4.7).
-// The bit of fetches is reported when pages can forbid execution: in 32-bit mode without PAE it
+// The bit of fetches is reported when pages can forbid execution: in 32-bit mode without PAE and SMEP it
 // stays clear.
 func (c *CPU) pageFault(va uint64, acc access, f *refusal) {
 	var code uint32
@@ -169,7 +189,7 @@ func (c *CPU) pageFault(va uint64, acc access, f *refusal) {
 		{acc.write, pfWrite},
 		{acc.user, pfUser},
 		{f.reserved, pfReserved},
-		{acc.exec && c.tables.forbidsExecution(), pfFetch},
+		{acc.exec && (c.tables.forbidsExecution() || acc.noUserCode), pfFetch},
 	} {
 		if b.set {
 			code |= b.bit

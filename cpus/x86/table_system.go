@@ -92,6 +92,12 @@ var system = map[x86asm.Op]row{
 		bind: bindMem, class: clInvlpg, flags: engine.Ends,
 		reg: byWidth{invlpg},
 	},
+	x86asm.INVPCID: {
+		bind: bindRegMem, class: clInvpcid, io: ioReadDst | ioNoWrite, flags: engine.Loads | engine.Ends,
+		reg: byWidth{invpcid},
+	},
+	opSTAC: ending(stac, clStac, 0),
+	opCLAC: ending(clac, clStac, 0),
 	// edx:eax is the operand, ecx the number.
 	x86asm.RDMSR: ending(rdmsr, clRdmsr, ioSetA|ioSetD|ioReadC),
 	x86asm.WRMSR: ending(wrmsr, clWrmsr, 0),
