@@ -100,7 +100,7 @@ func TestRightsOfCode(t *testing.T) {
 func TestWithoutFeature(t *testing.T) {
 	stac, clac, invpcid := []byte{0x0f, 0x01, 0xcb}, []byte{0x0f, 0x01, 0xca}, []byte{0x66, 0x0f, 0x38, 0x82, 0x08}
 	for _, x := range []struct {
-		code             []byte
+		code         []byte
 		without, in3 int
 	}{
 		{stac, vecUD, vecUD},
