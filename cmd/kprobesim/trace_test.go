@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
 )
 
@@ -70,4 +71,12 @@ func TestTraceHit(t *testing.T) {
 	_, cold, _ := command(nil, "trace", experiment, "--point", "k", "--cold")
 	_, third, _ := command(nil, "trace", experiment, "--point", "k", "--hit", "3")
 	require.That(t, warm != cold && warm != "" && cold != third && strings.Contains(cold, "icache"), "the cold hit does not differ from the warm one")
+	for _, x := range []struct{ warmup, asked, want int64 }{
+		{0, 3, 3}, {0, 4, 0}, {0, 0, 2}, {2, 6, 6}, {2, 7, 0}, {2, 0, 3}, {2, -1, 0},
+	} {
+		pt := &schema.Point{}
+		pt.Workload.Warmup, pt.Workload.Hits = x.warmup, 3
+		hit, err := traceHit(pt, x.asked, false)
+		require.That(t, hit == x.want && (err != nil) == (x.want == 0), "hit %d of 3 behind a warm-up of %d is hit %d: %v", x.asked, x.warmup, hit, err)
+	}
 }

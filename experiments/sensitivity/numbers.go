@@ -141,9 +141,6 @@ func cost(p machines.Param) Number {
 
 // ticks writes a time as a description does.
 func ticks(t clock.Ticks) string {
-	if t%clock.PerCycle == 0 {
-		return strconv.FormatInt(t.Cycles(), 10)
-	}
 	if hundredths := t * 100; hundredths%clock.PerCycle == 0 {
 		return strconv.FormatFloat(float64(hundredths/clock.PerCycle)/100, 'f', -1, 64)
 	}
