@@ -11,10 +11,11 @@ import (
 
 // notCompared are the functions that a user program cannot complete or reach, by the reason.
 var notCompared = map[string][]string{
-	"privileged; system_test.go, exceptions_test.go and debug_test.go have them": {
+	"privileged; system_test.go, spaces_test.go, exceptions_test.go and debug_test.go have them": {
 		"CLI reg 8", "CLTS reg 8", "HLT reg 8", "INVD reg 8", "INVLPG reg 8", "LGDT reg 32", "LGDT reg 64", "LIDT reg 32", "LIDT reg 64", "LLDT reg 16",
 		"LLDT mem 16", "LTR reg 16", "LTR mem 16", "LMSW reg 16", "LMSW mem 16", "RDMSR reg 8", "STI reg 8", "SWAPGS reg 8", "WBINVD reg 8", "WRMSR reg 8",
 		"SYSRET reg 16", "SYSRET reg 32", "SYSRET reg 64", "SYSEXIT reg 16", "SYSEXIT reg 32", "SYSEXIT reg 64", "RDPMC reg 8",
+		"INVPCID reg 8", opCLAC.String() + " reg 8", opSTAC.String() + " reg 8",
 	},
 	"goes to the kernel or asks what only it answers; system_test.go and protected_test.go have them": {
 		"SYSENTER reg 8", "INT reg 8", "SYSCALL reg 8", "SGDT reg 32", "SGDT reg 64", "SIDT reg 32", "SIDT reg 64", "POP load 64",

@@ -21,6 +21,7 @@ func TestResults(t *testing.T) {
 	for _, bits := range []int{64, 32} {
 		h.sim = newStepSim(t, bits)
 		h.sim.c.msr.efer |= eferSCE // for syscall
+		h.sim.c.answers.leaves[leafFeatures] = leaf{1: featureSMAP}
 		rng := rand.New(rand.NewPCG(uint64(bits), 3))
 		for range 60_000 {
 			h.run(drawBytes(rng, bits), drawStep(rng, bits), 3)
@@ -63,12 +64,14 @@ const enoughToChange = 20
 var notHeld = []x86asm.Op{
 	x86asm.LCALL, x86asm.LJMP, x86asm.LRET, x86asm.IRETD, x86asm.IRETQ, x86asm.SYSRET, x86asm.SYSENTER, x86asm.SYSEXIT,
 	x86asm.LDS, x86asm.LES, x86asm.LFS, x86asm.LGS, x86asm.LSS, x86asm.LTR, x86asm.LLDT, x86asm.LGDT, x86asm.LIDT, x86asm.LMSW,
-	x86asm.FXSAVE64, x86asm.FXRSTOR, x86asm.FXRSTOR64, x86asm.LDMXCSR, x86asm.RDPMC,
+	x86asm.FXSAVE64, x86asm.FXRSTOR, x86asm.FXRSTOR64, x86asm.LDMXCSR, x86asm.RDPMC, x86asm.INVPCID,
 	x86asm.INT, x86asm.ICEBP, x86asm.UD2,
 }
 
 // seldomDrawn begin instructions that are privileged or that random bytes seldom are. They are executed at level 0.
 var seldomDrawn = [][]byte{
+	{0x0f, 0x01, 0xca},
+	{0x0f, 0x01, 0xcb},
 	{0x0f, 0x32},
 	{0x0f, 0x30},
 	{0xda, 0xe9},
