@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cilium/ebpf"
+
 	"kprobesim/distro"
 	"kprobesim/distro/attaching"
 	"kprobesim/internal/require"
@@ -254,4 +256,18 @@ func TestLacks(t *testing.T) {
 func TestOffsets(t *testing.T) {
 	require.Error(t, require.Err(attaching.Offsets(nil, "task_struct", "comm")), "the kernel has no BTF", "without types")
 	require.Error(t, require.Err(attaching.Offsets([]byte("damaged"), "task_struct", "comm")), "the kernel's BTF: ", "damaged types")
+}
+
+// TestKnownMaps refuses maps that declare too little, or that nothing here makes.
+func TestKnownMaps(t *testing.T) {
+	stacks := &ebpf.MapSpec{Type: ebpf.StackTrace, MaxEntries: 4}
+	for want, m := range map[string]*ebpf.MapSpec{
+		"no value_size": stacks, "it declares no value_size": {Type: ebpf.HashOfMaps, MaxEntries: 1, InnerMap: stacks},
+		"no max_entries": {Type: ebpf.Hash}, "what maps it holds": {Type: ebpf.ArrayOfMaps, MaxEntries: 1}, "no programs": {Type: ebpf.ProgramArray, MaxEntries: 1},
+		"maps of the type SockMap are not made here": {Type: ebpf.SockMap, MaxEntries: 1},
+		"": {Type: ebpf.StackTrace, MaxEntries: 4, ValueSize: 1016},
+	} {
+		err := attaching.Known(m)
+		require.That(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)), "%+v: %v; want %q", m, err, want)
+	}
 }
