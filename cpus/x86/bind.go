@@ -29,7 +29,8 @@ type row struct {
 	io    uint16
 	flags uint16
 	aux   uint8
-	also  uint64 // registers that are written beside io's, as bits
+	also  uint64          // registers that are written beside io's, as bits
+	ready func(*CPU) bool // comes before what an access may raise (SDM vol. 3, table 6-2); nil where nothing does
 }
 
 // size gives the operand size of the first operand, as an index; -1 for one that no form has.

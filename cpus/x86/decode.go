@@ -224,6 +224,14 @@ func (d *decoder) build(r *row) bool {
 	case d.mask != 0:
 		d.exec = shortAddress(d.exec, d.mask)
 	}
+	if r.ready != nil {
+		run, ready := d.exec, r.ready
+		d.exec = func(c *CPU, in *inst) {
+			if ready(c) {
+				run(c, in)
+			}
+		}
+	}
 	if d.lock || d.op.Class == clLocked {
 		d.op.Flags |= engine.Locked
 	}

@@ -74,32 +74,16 @@ func fwait(c *CPU, _ *inst) {
 	}
 }
 
-func fnstcw(c *CPU, in *inst) {
-	if c.x87Ready() {
-		store(c, c.ea(in), c.fpu.control)
-	}
-}
+func fnstcw(c *CPU, in *inst) { store(c, c.ea(in), c.fpu.control) }
 
 func fldcw(c *CPU, in *inst) {
-	if !c.x87Waits() {
-		return
-	}
 	if v, ok := load[uint16](c, c.ea(in)); ok {
 		c.fpu.control = v&0x1f3f | 0x40
 	}
 }
 
-func fnstswM(c *CPU, in *inst) {
-	if c.x87Ready() {
-		store(c, c.ea(in), c.fpu.word())
-	}
-}
-
-func fnstswA(c *CPU, _ *inst) {
-	if c.x87Ready() {
-		put(c, rax, c.fpu.word())
-	}
-}
+func fnstswM(c *CPU, in *inst) { store(c, c.ea(in), c.fpu.word()) }
+func fnstswA(c *CPU, _ *inst)  { put(c, rax, c.fpu.word()) }
 
 // x87Missing is an x87 instruction that is not modelled: #NM comes first, as a kernel expects.
 func x87Missing(c *CPU, in *inst) {
@@ -108,16 +92,9 @@ func x87Missing(c *CPU, in *inst) {
 	}
 }
 
-func stmxcsr(c *CPU, in *inst) {
-	if c.sseReady() {
-		store(c, c.ea(in), c.fpu.mxcsr)
-	}
-}
+func stmxcsr(c *CPU, in *inst) { store(c, c.ea(in), c.fpu.mxcsr) }
 
 func ldmxcsr(c *CPU, in *inst) {
-	if !c.sseReady() {
-		return
-	}
 	if v, ok := load[uint32](c, c.ea(in)); ok {
 		if v&^mxcsrKnown != 0 {
 			c.raiseCode(vecGP, 0)
@@ -145,11 +122,8 @@ func (c *CPU) xmmCount() int {
 	return 8
 }
 
-// fxReady checks what fxsave and fxrstor need and returns the address of the image, which is aligned.
-func (c *CPU) fxReady(in *inst) (at uint64, ok bool) {
-	if !c.x87Ready() {
-		return 0, false
-	}
+// fxImage is the address of the image of fxsave and fxrstor, which is aligned.
+func (c *CPU) fxImage(in *inst) (at uint64, ok bool) {
 	if at = c.ea(in); at&15 != 0 {
 		c.raiseCode(vecGP, 0)
 		return 0, false
@@ -160,7 +134,7 @@ func (c *CPU) fxReady(in *inst) (at uint64, ok bool) {
 // fxsave stores the state, in 416 of 512 bytes: the rest stays. Both pages are looked at before a byte
 // changes.
 func fxsave(c *CPU, in *inst) {
-	at, ok := c.fxReady(in)
+	at, ok := c.fxImage(in)
 	if !ok {
 		return
 	}
@@ -190,7 +164,7 @@ func (c *CPU) sliceOfWords() []uint64 {
 
 // fxrstor loads the state. A reserved bit of MXCSR is #GP.
 func fxrstor(c *CPU, in *inst) {
-	at, ok := c.fxReady(in)
+	at, ok := c.fxImage(in)
 	if !ok {
 		return
 	}
@@ -226,17 +200,23 @@ var floatingControl = map[x86asm.Op]row{
 	x86asm.FNINIT: ending(fninit, clX87Control, 0),
 	x86asm.FNCLEX: ending(fnclex, clX87Control, 0),
 	x86asm.FWAIT:  ending(fwait, clX87Control, 0),
-	x86asm.FNSTCW: {bind: bindMem, class: clX87Control, flags: engine.Stores | engine.Ends, reg: byWidth{fnstcw}},
-	x86asm.FLDCW:  {bind: bindMem, class: clX87Control, flags: engine.Loads | engine.Ends, reg: byWidth{fldcw}},
-	x86asm.FNSTSW: {bind: bindStatus, class: clX87Control, flags: engine.Ends, reg: byWidth{fnstswA}, mem: byWidth{fnstswM}},
+	x86asm.FNSTCW: {bind: bindMem, class: clX87Control, flags: engine.Stores | engine.Ends, reg: byWidth{fnstcw}, ready: (*CPU).x87Ready},
+	x86asm.FLDCW:  {bind: bindMem, class: clX87Control, flags: engine.Loads | engine.Ends, reg: byWidth{fldcw}, ready: (*CPU).x87Waits},
+	x86asm.FNSTSW: {bind: bindStatus, class: clX87Control, flags: engine.Ends, reg: byWidth{fnstswA}, mem: byWidth{fnstswM}, ready: (*CPU).x87Ready},
 
-	x86asm.LDMXCSR:   {bind: bindMem, class: clX87Control, flags: engine.Loads | engine.Ends, reg: byWidth{ldmxcsr}},
-	x86asm.STMXCSR:   {bind: bindMem, class: clX87Control, flags: engine.Stores | engine.Ends, reg: byWidth{stmxcsr}},
-	x86asm.FXSAVE:    {bind: bindMem, class: clFXState, flags: engine.Stores | engine.Ends, reg: byWidth{fxsave}},
-	x86asm.FXSAVE64:  {bind: bindMem, class: clFXState, flags: engine.Stores | engine.Ends, reg: byWidth{fxsave}},
-	x86asm.FXRSTOR:   {bind: bindMem, class: clFXState, flags: engine.Loads | engine.Ends, reg: byWidth{fxrstor}},
-	x86asm.FXRSTOR64: {bind: bindMem, class: clFXState, flags: engine.Loads | engine.Ends, reg: byWidth{fxrstor}},
+	x86asm.LDMXCSR:   {bind: bindMem, class: clX87Control, flags: engine.Loads | engine.Ends, reg: byWidth{ldmxcsr}, ready: (*CPU).sseReady},
+	x86asm.STMXCSR:   {bind: bindMem, class: clX87Control, flags: engine.Stores | engine.Ends, reg: byWidth{stmxcsr}, ready: (*CPU).sseReady},
+	x86asm.FXSAVE:    {bind: bindFX, class: clFXState, flags: engine.Stores | engine.Ends, reg: byWidth{fxsave}, ready: (*CPU).x87Ready},
+	x86asm.FXSAVE64:  {bind: bindFX, class: clFXState, flags: engine.Stores | engine.Ends, reg: byWidth{fxsave}, ready: (*CPU).x87Ready},
+	x86asm.FXRSTOR:   {bind: bindFX, class: clFXState, flags: engine.Loads | engine.Ends, reg: byWidth{fxrstor}, ready: (*CPU).x87Ready},
+	x86asm.FXRSTOR64: {bind: bindFX, class: clFXState, flags: engine.Loads | engine.Ends, reg: byWidth{fxrstor}, ready: (*CPU).x87Ready},
 	x86asm.CLFLUSH:   {bind: bindMem, class: clFlushLine, flags: engine.Loads | engine.Ends, reg: byWidth{clflush}},
+}
+
+// bindFX binds fxsave and fxrstor, whose image has a size that the decoder leaves out.
+func bindFX(d *decoder, r *row) bool {
+	d.x.MemBytes = 512
+	return bindMem(d, r)
 }
 
 // bindStatus binds fnstsw, to memory or to ax.

@@ -100,8 +100,11 @@ func slots(op x86asm.Op, r row) []slot {
 		f    byWidth
 	}{{"reg", r.reg}, {"load", r.load}, {"mem", r.mem}} {
 		for i, f := range kind.f {
-			if f != nil {
-				out = append(out, slot{fmt.Sprintf("%s %s %d", op, kind.name, 8<<i), function{op, address(f)}})
+			switch name := fmt.Sprintf("%s %s %d", op, kind.name, 8<<i); {
+			case f != nil && r.ready != nil: // which stands in front of it
+				out = append(out, slot{name, function{op: op}})
+			case f != nil:
+				out = append(out, slot{name, function{op, address(f)}})
 			}
 		}
 	}

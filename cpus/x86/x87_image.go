@@ -32,11 +32,8 @@ func (c *CPU) writable(at uint64, n int) bool {
 	return ok
 }
 
-// storeBytes stores up to 16 bytes.
+// storeBytes stores up to 16 bytes, which are writable.
 func (c *CPU) storeBytes(at uint64, b vec, n int) bool {
-	if !c.writable(at, n) {
-		return false
-	}
 	for i := 0; i < n; i += 2 {
 		if !store(c, (at+uint64(i))&c.AddrMask, uint16(b.lane(i/2, 16))) {
 			return false
@@ -84,10 +81,11 @@ func (f *fpu) environment(wide bool) []uint32 {
 }
 
 // x87Image makes the row of an instruction on the environment, and with registers on all of the state.
-func x87Image(flags uint16, registers bool, f func(c *CPU, at uint64, wide, registers bool)) row {
-	return row{class: clFXState, flags: flags | engine.Ends, bind: func(d *decoder, _ *row) bool {
+func x87Image(flags uint16, registers bool, ready func(*CPU) bool, f func(c *CPU, at uint64, wide, registers bool)) row {
+	return row{class: clFXState, flags: flags | engine.Ends, ready: ready, bind: func(d *decoder, _ *row) bool {
 		m, ok := d.x.Args[0].(x86asm.Mem)
 		wide := d.x.DataSize != 16
+		d.x.MemBytes = imageSize(wide, registers)
 		d.exec = func(c *CPU, in *inst) { f(c, c.ea(in), wide, registers) }
 		return ok && d.memory(m)
 	}}
@@ -101,21 +99,25 @@ func imageWord(wide bool) int {
 	return 2
 }
 
+// imageSize is the size of all of it.
+func imageSize(wide, registers bool) int {
+	n := 7 * imageWord(wide)
+	if registers {
+		n += 80
+	}
+	return n
+}
+
 // storeX87State is fnstenv and fnsave. The one masks all exceptions, the other resets the unit.
 func storeX87State(c *CPU, at uint64, wide, registers bool) {
-	if !c.x87Ready() {
+	if !c.writable(at, imageSize(wide, registers)) {
 		return
 	}
 	n, f := imageWord(wide), &c.fpu
-	size := 7 * n
-	if registers {
-		size += 80
-	}
-	if !c.writable(at, size) {
-		return
-	}
 	for i, v := range f.environment(wide) {
-		c.storeBytes((at+uint64(i*n))&c.AddrMask, vec{uint64(v)}, n)
+		if !c.storeBytes((at+uint64(i*n))&c.AddrMask, vec{uint64(v)}, n) {
+			return
+		}
 	}
 	if !registers {
 		f.control |= x87Exceptions
@@ -135,9 +137,6 @@ func (f *fpu) reset() {
 
 // loadX87State is fldenv and frstor.
 func loadX87State(c *CPU, at uint64, wide, registers bool) {
-	if !c.x87Waits() {
-		return
-	}
 	n := imageWord(wide)
 	var env [7]uint64
 	for i := range env {
@@ -171,6 +170,6 @@ func loadX87State(c *CPU, at uint64, wide, registers bool) {
 
 // x87Images lists the rows of SDM vol. 1, 5.2.6, that move more than a word.
 var x87Images = map[x86asm.Op]row{
-	x86asm.FNSTENV: x87Image(engine.Stores, false, storeX87State), x86asm.FNSAVE: x87Image(engine.Stores, true, storeX87State),
-	x86asm.FLDENV: x87Image(engine.Loads, false, loadX87State), x86asm.FRSTOR: x87Image(engine.Loads, true, loadX87State),
+	x86asm.FNSTENV: x87Image(engine.Stores, false, (*CPU).x87Ready, storeX87State), x86asm.FNSAVE: x87Image(engine.Stores, true, (*CPU).x87Ready, storeX87State),
+	x86asm.FLDENV: x87Image(engine.Loads, false, (*CPU).x87Waits, loadX87State), x86asm.FRSTOR: x87Image(engine.Loads, true, (*CPU).x87Waits, loadX87State),
 }

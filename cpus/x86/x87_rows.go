@@ -1,6 +1,8 @@
 package x86
 
 import (
+	"cmp"
+
 	"golang.org/x/arch/x86/x86asm"
 
 	"kprobesim/cpus/engine"
@@ -13,13 +15,8 @@ import (
 
 // x87Form makes the row of an instruction that waits. bind gives its function.
 func x87Form(flags uint16, bind func(d *decoder, r *row) (f func(c *CPU, in *inst), ok bool)) row {
-	return row{class: clX87Control, flags: flags | engine.Ends, bind: func(d *decoder, r *row) bool {
-		f, ok := bind(d, r)
-		d.exec = func(c *CPU, in *inst) {
-			if c.x87Waits() {
-				f(c, in)
-			}
-		}
+	return row{class: clX87Control, flags: flags | engine.Ends, ready: (*CPU).x87Waits, bind: func(d *decoder, r *row) (ok bool) {
+		d.exec, ok = bind(d, r)
 		return ok
 	}}
 }
@@ -55,9 +52,7 @@ func (d *decoder) x87Source(a x86asm.Arg, e x87Format) (get func(c *CPU, in *ins
 
 // x87Size is the size of a memory operand. The decoder leaves out that of ten bytes.
 func (d *decoder) x87Size() int {
-	if d.x.MemBytes == 0 {
-		return 10
-	}
+	d.x.MemBytes = cmp.Or(d.x.MemBytes, 10)
 	return d.x.MemBytes
 }
 
@@ -215,8 +210,12 @@ func x87Store(e x87Format, truncates bool, pops int) row {
 	})
 }
 
-// storeX87 stores the top of the stack.
+// storeX87 stores the top of the stack. What the access raises comes before what the number does, as on processors, and leaves
+// all as it was.
 func (c *CPU) storeX87(at uint64, size int, e x87Format, truncates bool, pops int) {
+	if !c.writable(at, size) {
+		return
+	}
 	f := &c.fpu
 	x := f.context()
 	n, before := f.get(0), f.status
