@@ -10,7 +10,7 @@ enum { DUP2 = 33, EXECVE = 59, WAIT4 = 61, CHDIR = 80 };
 
 #define NOT_EXECUTED 127 /* the exit status of a command that cannot be executed, as shells have it */
 
-/* How often a command runs before the region of interest, and how many arguments and variables follow, each with a zero. */
+/* How often a command runs before the region of interest, and how many arguments and variables follow and the folder, each with a zero. */
 struct command {
 	unsigned int warm, arguments, variables;
 	char text[];
@@ -19,7 +19,7 @@ struct command {
 enum { WORDS = 1024, STACK = 4096 };
 
 static struct {
-	char *arguments[WORDS], *variables[WORDS];
+	char *arguments[WORDS], *variables[WORDS], *folder;
 } words;
 static char child_stack[STACK] __attribute__((aligned(16)));
 
@@ -57,7 +57,7 @@ static void command_child(void)
 	redirect("/.input", O_RDONLY, 0);
 	redirect("/.output", O_WRONLY | O_CREATE | O_TRUNCATE | O_APPEND, 1);
 	call(DUP2, 1, 2, 0);
-	call(CHDIR, (long)"/", 0, 0);
+	call(CHDIR, (long)words.folder, 0, 0);
 	result = call(EXECVE, (long)words.arguments[0], (long)words.arguments, (long)words.variables);
 	say(words.arguments[0]);
 	say(": the kernel does not execute it: error ");
@@ -93,7 +93,7 @@ static long run_command(struct command *how, struct answer *to)
 
 	if (how->arguments >= WORDS || how->variables >= WORDS)
 		return -EINVAL;
-	split(words.variables, split(words.arguments, how->text, how->arguments), how->variables);
+	words.folder = split(words.variables, split(words.arguments, how->text, how->arguments), how->variables);
 	to->size = sizeof(*status);
 	*status = 0;
 	mark_warm();

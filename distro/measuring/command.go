@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kprobesim/cpus"
@@ -16,6 +17,7 @@ import (
 // Command says what to run of the root file system, and what to attach before.
 type Command struct {
 	Args, Env []string // the first argument is the path of the program
+	Folder    string   // where it starts; "" for the root
 	// Warm is how often the command runs before the region of interest, with the cost model.
 	Warm int
 	// Marks has the region begin and end at marks that the command sets (distro/init/mark.h): at the first mark 1, and the
@@ -205,7 +207,7 @@ func refusals(m *sim.Machine) (out []cpus.Refusal) {
 // encode is the order for the program.
 func (o *Command) encode() command {
 	c := numbers(runCommand, "run "+o.Args[0], o.Warm, len(o.Args), len(o.Env))
-	for _, text := range append(append([]string{}, o.Args...), o.Env...) {
+	for _, text := range append(slices.Concat(o.Args, o.Env), "/"+o.Folder) {
 		c.data = append(append(c.data, text...), 0)
 	}
 	return c

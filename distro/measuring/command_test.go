@@ -55,6 +55,11 @@ func TestCommand(t *testing.T) {
 		t.Errorf("%d writes were counted in %d instructions, of which %d were seen; without the probe %d", with.Counted, c.Instructions, seen.n,
 			plain.CPUs[0].Counters.Instructions)
 	}
+	elsewhere := order("kprobesim mark begin; pwd; kprobesim mark end", nil)
+	elsewhere.Folder = "/bin"
+	where, err := lab.Command(elsewhere, nil)
+	require.NoError(t, err)
+	require.Equal(t, string(where.Output), "/bin\n", "the folder in which it starts")
 	failed, err := lab.Command(order("kprobesim mark begin; kprobesim mark end; echo no; exit 3", nil), nil)
 	require.NoError(t, err)
 	require.That(t, string(failed.Output) == "no\n" && failed.Status.Err() != nil && strings.Contains(failed.Status.Err().Error(), "exit status 3"), "status %d, output %q", failed.Status, failed.Output)

@@ -164,7 +164,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 	var attached *attaching.Attached
 	var profiles []*sim.Profile
 	order := measuring.Command{
-		Args: w.Command, Env: w.Env, Warm: int(w.Warm), Marks: w.Marks, Random: randomOf(p),
+		Args: w.Command, Env: w.Env, Folder: w.Folder, Warm: int(w.Warm), Marks: w.Marks, Random: randomOf(p),
 		Attached: func(a *attaching.Attached) { attached = a },
 	}
 	if err := attach(l, &order); err != nil {

@@ -44,6 +44,11 @@ func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserToo
 	if err := tree.Executable(w.Command[0]); err != nil {
 		return fmt.Errorf("command: %w", err)
 	}
+	if w.Folder = image.Folder; w.Folder != "" {
+		if _, there := tree.Find(w.Folder); !there {
+			tree.Put(distro.File{Name: strings.Trim(w.Folder, "/"), Mode: distro.ModeFolder}) // as a runtime of containers makes it
+		}
+	}
 	if _, taken := tree["init"]; taken {
 		return errors.New("root: has a file /init, where the first program of the machine goes: leave it out")
 	}

@@ -1,6 +1,7 @@
 package planning_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,10 +74,11 @@ func TestRootOfImage(t *testing.T) {
 		return &p.Points[0], nil
 	}
 	folder := require.Must(plan("linux-workload"))(t)
-	image := imagetest.Image{Platform: "linux/amd64", Entrypoint: []string{"busybox", "sh"}, Cmd: []string{"-c", "exit"}, Env: []string{"A=b", "PATH=/sbin:/bin"}, Folder: "/bin"}
+	image := imagetest.Image{Platform: "linux/amd64", Entrypoint: []string{"busybox", "sh"}, Cmd: []string{"-c", "exit"}, Env: []string{"A=b", "PATH=/sbin:/bin"}}
 	exptest.Write(t, dir, "image.tar", string(imagetest.Docker(t, image, layer)))
 	same := require.Must(plan("linux-workload", "workload.root=[\"image.tar\"]", "workload.env=[\"PATH=/usr/sbin:/usr/bin:/sbin:/bin\", \"HOME=/\"]"))(t)
 	require.Equal(t, same.Key(""), folder.Key(""), "the key with an image in place of a folder")
+	image.Folder = "/bin"
 	file := exptest.Write(t, dir, "mine.toml", `name = "mine"
 title = "mine"
 kind = "linux-workload"
@@ -101,7 +103,12 @@ kind = "none"
 		exptest.Write(t, dir, "image.tar", string(imagetest.Docker(t, image, layer)))
 		w := require.Must(plan(file, x.sets...))(t).Linux.Working
 		require.That(t, strings.Join(w.Command, " ") == x.command && strings.Join(w.Env, " ") == x.env, "%s: %q, %q", x.entry, w.Command, w.Env)
+		require.Equal(t, w.Folder, "/bin", "%s: the folder in which it starts", x.entry)
 	}
+	image.Entrypoint[0], image.Folder = "busybox", "/srv/data"
+	exptest.Write(t, dir, "image.tar", string(imagetest.Docker(t, image, layer)))
+	w := require.Must(plan(file))(t).Linux.Working
+	require.That(t, w.Folder == "/srv/data" && bytes.Contains(w.Archive, []byte("srv/data\x00")), "it starts in %q, which is not made", w.Folder)
 	for entry, want := range map[string]string{
 		"none": "workload.command: none of the image is in no folder of its PATH", "/none": "workload.command: the root has no file /none",
 		"": "workload.command: is missing, and no image of the root names one",

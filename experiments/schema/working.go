@@ -22,11 +22,12 @@ type Working struct {
 
 	Archive []byte // made by the planner: the root with the input, as a cpio archive
 	Hash    string // of it
+	Folder  string // where the program starts, by an image of the root
 }
 
 // workingKey has the inputs of a measurement.
 type workingKey struct {
-	Hash         string
+	Hash, Folder string
 	Command, Env []string
 	Marks        bool
 	Warm         int64
@@ -36,7 +37,7 @@ func (w *Working) key() workingKey {
 	if w == nil {
 		return workingKey{}
 	}
-	return workingKey{w.Hash, w.Command, w.Env, w.Marks, w.Warm}
+	return workingKey{w.Hash, w.Folder, w.Command, w.Env, w.Marks, w.Warm}
 }
 
 // Regions of interest of a program.
