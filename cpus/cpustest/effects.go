@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"testing"
 
 	"kprobesim/cpus"
@@ -42,7 +43,15 @@ var zeros = regexp.MustCompile(`\w+:0\b ?`)
 
 // Add takes how an instruction is decoded, and what it left.
 func (e *Effects) Add(c cpus.CPU, m *mmu.Memory, data uint64, decoded ...any) {
-	fmt.Fprintf(e.sum, "%s %+v\n", zeros.ReplaceAllString(fmt.Sprintf("%+v", decoded), ""), c.Registers())
+	b := append(zeros.ReplaceAll(fmt.Appendf(nil, "%+v", decoded), nil), " ["...)
+	for i, r := range c.Registers() { // as %+v prints them, which takes half of the test
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(append(append(b, "{Name:"...), r.Name...), " Value:"...)
+		b = append(strconv.AppendUint(b, r.Value, 10), '}')
+	}
+	e.sum.Write(append(b, "]\n"...))
 	e.sum.Write(m.Bytes(data, 0x1000))
 }
 
