@@ -136,14 +136,15 @@ func (m *memo) init(all int) {
 
 // forget empties the memo. The model's arrays must have followed.
 func (m *memo) forget() {
-	if m.heads == nil {
+	if m.heads == nil { // new memory is empty, and clearing it would have the host provide all of it
 		m.heads = make([]uint32, 1<<min(bits.Len(uint(m.limit)), memoHeads))
 		m.spreads = 64 - bits.Len(uint(len(m.heads)-1))
 		m.others = make([][2]edge, 1<<bits.Len(uint(m.limit)|2)>>1)
 		m.pairs = 64 - bits.Len(uint(len(m.others)-1))
+	} else {
+		clear(m.heads)
+		clear(m.others)
 	}
-	clear(m.heads)
-	clear(m.others)
 	m.edges, m.nodes, m.words = m.edges[:1], append(m.nodes[:0], node{}), m.words[:0]
 	m.here = 0
 }
