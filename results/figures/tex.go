@@ -60,8 +60,12 @@ var (
 	longLength = regexp.MustCompile(`-?[0-9]+\.[0-9]{4,}pt`)
 )
 
-// withoutExponents makes zeroes of numbers with exponents, which TeX does not read: they are as good as nothing.
+// withoutExponents makes zeroes of numbers with exponents, which TeX does not read: they are as good as nothing. Few lines
+// have one, and the search for a letter is a hundred times faster than that for a number.
 func withoutExponents(text []byte) []byte {
+	if !bytes.Contains(text, []byte("e-")) {
+		return text
+	}
 	return tinyNumber.ReplaceAll(text, []byte("0"))
 }
 
