@@ -159,6 +159,7 @@ func TestKallsyms(t *testing.T) {
 
 // TestDamagedTables reads kernels whose tables are damaged.
 func TestDamagedTables(t *testing.T) {
+	texts := texts{}
 	for i, sum := range []string{"313eae8cff37", "d6fa318b68c5", "c9d8f00aa07c", "f632dde373a2", "55e021c846ec"} {
 		plain, tables := layouts[i].ELF(), layouts[i].Tables()
 		at := bytes.Index(plain, tables)
@@ -167,9 +168,26 @@ func TestDamagedTables(t *testing.T) {
 			if err != nil {
 				return err.Error()
 			}
-			return fmt.Sprint(k.Tables, k.Image.Symbols)
+			return fmt.Sprint(k.Tables) + " " + texts.of(k.Image.Symbols)
 		})
 	}
+}
+
+// texts keep the text of each symbol that fmt prints: few of millions differ.
+type texts map[image.Symbol]string
+
+// of returns the text that fmt prints of symbols.
+func (x texts) of(symbols []image.Symbol) string {
+	all := make([]string, len(symbols))
+	for i, s := range symbols {
+		text, ok := x[s]
+		if !ok {
+			text = fmt.Sprint(s)
+			x[s] = text
+		}
+		all[i] = text
+	}
+	return "[" + strings.Join(all, " ") + "]"
 }
 
 // TestPacked reads the same kernel out of every packing.
