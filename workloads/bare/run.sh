@@ -33,7 +33,7 @@ includes=$(echo "$includes" | sed "s|-I|-I$k/|g")
 cd "$OLDPWD"
 family=$(basename "$arch")
 . "./$family/run.sh"
-flags="-O2 -g -std=gnu11 -Wall -Wextra $includes -I$family -ffreestanding -fno-builtin $machine
+flags="-O2 -std=gnu11 -Wall -Wextra $includes -I$family -ffreestanding -fno-builtin $machine
  -fno-pic -fno-pie -fno-asynchronous-unwind-tables
  -fno-stack-protector -fno-strict-aliasing -fno-common
  -fno-optimize-sibling-calls -fno-ipa-ra"
