@@ -9,7 +9,7 @@ TOOL      := $(GO) tool -modfile=tools.mod
 RACE      := ./cmd/... ./experiments/... ./races ./gdb/...
 # Of these packages some tests alone start goroutines.
 RACEFEW   := ./distro/measuring ./cpus/x86 ./cpus/ppc64 ./cpus/arm ./workloads ./results/outdir ./internal/hostcode
-RACETESTS := ^(TestWorkloads|TestDecodesInParallel|TestModulesCompile|TestWritersTakeTurns|TestCall|TestStruckCodeOfTheHost)$$
+RACETESTS := ^(TestRunsAtOnce|TestDecodesInParallel|TestModulesCompile|TestWritersTakeTurns|TestCall|TestStruckCodeOfTheHost)$$
 # These look at figures, and run alone. Under the race detector they took a quarter of the time of ./cmd.
 RACESKIP  := ^(TestPredictedTime|TestMeasureRead|TestTraceShowsEveryStep|TestDocuments)$$
 BENCHTIME ?= 2s

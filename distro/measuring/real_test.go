@@ -30,11 +30,13 @@ func config(k *linux.Kernel) distro.Config {
 }
 
 // labs are the kernels of KPROBESIM_LINUX, which have booted to the program.
-func labs(t *testing.T) []*measuring.Lab {
+func labs(t *testing.T) (all []*measuring.Lab) {
 	t.Helper()
 	hosttools.Kernels(t, "vmlinuz*", "measuring the probes of a kernel of a distribution")
-	out := require.Must(booted())(t)
-	return out
+	for _, lab := range booted() {
+		all = append(all, require.Must(lab())(t))
+	}
+	return all
 }
 
 func kernels() []string {
@@ -49,27 +51,27 @@ func kernels() []string {
 // boots has the boots of booted.
 var boots = memory{map[string][]byte{}}
 
-// booted boots each kernel once for all tests.
-var booted = sync.OnceValues(func() (out []*measuring.Lab, err error) {
+// booted has for each kernel what boots it, once for all tests.
+var booted = sync.OnceValue(func() (all []func() (*measuring.Lab, error)) {
 	for _, file := range kernels() {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		k, err := linux.ReadKept(file, b, kept.Kernels())
-		if err != nil {
-			return nil, err
-		}
-		c := config(k)
-		c.Kept = boots
-		l, err := measuring.Boot(c)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, l)
+		all = append(all, sync.OnceValues(func() (*measuring.Lab, error) { return boot(file) }))
 	}
-	return out, nil
+	return all
 })
+
+func boot(file string) (*measuring.Lab, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	k, err := linux.ReadKept(file, b, kept.Kernels())
+	if err != nil {
+		return nil, err
+	}
+	c := config(k)
+	c.Kept = boots
+	return measuring.Boot(c)
+}
 
 // TestPoints measures a kernel's probes of every kind that needs no module, and holds how they are hit.
 func TestPoints(t *testing.T) {
@@ -141,27 +143,37 @@ type counter struct{ n uint64 }
 // Step implements cpus.Observer.
 func (c *counter) Step(*cpus.Step) { c.n++ }
 
-// TestWorkloads runs each loop twice without a probe, in two goroutines. An observer of one of them changes nothing.
+// TestWorkloads runs each loop twice without a probe. An observer of one of them changes nothing.
 func TestWorkloads(t *testing.T) {
 	for _, l := range labs(t) {
 		for _, w := range measuring.Workloads() {
-			other := make(chan *measuring.Region)
 			o, seen := measuring.Order{Workload: w, Warm: 10, Calls: 20}, &counter{}
-			go func() {
-				r, err := l.Run(o, func(*sim.Machine) cpus.Observer { return seen })
-				if err != nil {
-					t.Error(err)
-				}
-				other <- r
-			}()
 			r, err := l.Run(o, nil)
-			if again := <-other; err != nil || !reflect.DeepEqual(r, again) || r.Ticks == 0 || r.Instructions < 40 {
+			require.NoError(t, err)
+			again, err := l.Run(o, func(*sim.Machine) cpus.Observer { return seen })
+			if err != nil || !reflect.DeepEqual(r, again) || r.Ticks == 0 || r.Instructions < 40 {
 				t.Errorf("%s: %v: %+v and %+v", w, err, r, again)
 			} else if seen.n != r.Instructions {
 				t.Errorf("%s: the observer saw %d of %d instructions", w, seen.n, r.Instructions)
 			}
 		}
 	}
+}
+
+// TestRunsAtOnce runs a loop of one kernel in two goroutines. Under the race detector others take minutes, and have no other code.
+func TestRunsAtOnce(t *testing.T) {
+	hosttools.Kernels(t, "vmlinuz*", "measuring probes in two goroutines")
+	l, o, other := require.Must(booted()[0]())(t), measuring.Order{Workload: "getppid", Warm: 10, Calls: 20}, make(chan *measuring.Region)
+	go func() {
+		r, err := l.Run(o, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		other <- r
+	}()
+	r, err := l.Run(o, nil)
+	again := <-other
+	require.That(t, err == nil && reflect.DeepEqual(r, again), "%v: %+v and %+v", err, r, again)
 }
 
 // memory keeps boots in memory.
