@@ -52,7 +52,7 @@ func environment(of []string) []string {
 // longest are the packages whose tests take longest. `go test` begins packages in the order of its arguments, so that no
 // processor waits for one of these in the end.
 var longest = []string{
-	"./cmd/kprobesim", "./experiments/kinds", "./distro", "./races", "./workloads", "./kprobes", "./cpus/x86", "./distro/measuring",
+	"./cmd/kprobesim", "./experiments/kinds", "./distro", "./races", "./workloads", "./kprobes", "./distro/measuring",
 }
 
 // arguments returns the arguments of `go test`: all packages and their time come before flags that name no package. A -vet of the
