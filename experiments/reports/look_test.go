@@ -1,19 +1,50 @@
-package reports_test
+package reports
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"kprobesim/experiments"
+	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
-	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
 	"kprobesim/results"
 	"kprobesim/results/compare"
+	"kprobesim/results/figures"
 )
+
+
+// TestFigures holds the figures of every experiment, as they are drawn from its baseline, by their sums. TestLook shows them.
+func TestFigures(t *testing.T) {
+	var out strings.Builder
+	drawnFromBaselines(t, func(name string, set *results.Set, names []string) {
+		for _, n := range names {
+			f, err := figure(n, set)
+			require.NoError(t, err)
+			svg, err := figures.Render(f, n, "svg")
+			require.NoError(t, err)
+			fmt.Fprintf(&out, "%s %s %.6x\n", name, n, sha256.Sum256(svg[n+".svg"]))
+		}
+	})
+	require.Lines(t, filepath.Join("testdata", "figures.txt"), out.String(), exptest.Updating())
+}
+
+// drawnFromBaselines calls f with the baseline of every experiment that has one, and the names of its figures.
+func drawnFromBaselines(t *testing.T, f func(name string, set *results.Set, names []string)) {
+	for _, name := range experiments.Names() {
+		plan := require.Must(planning.NewLoader().Plan(name, nil))(t)
+		if schema.Packaged(plan.Kind) {
+			continue // it has no baseline
+		}
+		f(name, results.Means(require.Must(compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv")))(t)), plan.Figures)
+	}
+}
 
 // TestLook draws the figures of every experiment from its baseline into the folder that KPROBESIM_FIGURES
 // names, for a look at them.
@@ -23,18 +54,13 @@ func TestLook(t *testing.T) {
 		t.Skip("on demand: figures to look at; KPROBESIM_FIGURES names no folder to draw into")
 	}
 	width, _ := strconv.ParseFloat(os.Getenv("KPROBESIM_WIDTH"), 64) // millimetres; 0 for each figure's own
-	for _, name := range experiments.Names() {
-		plan := require.Must(planning.NewLoader().Plan(name, nil))(t)
-		if schema.Packaged(plan.Kind) {
-			continue // it has no baseline
-		}
-		set := require.Must(compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv")))(t)
+	drawnFromBaselines(t, func(name string, set *results.Set, names []string) {
 		files := map[string][]byte{}
-		if err := reports.Draw(files, results.Means(set), plan.Figures, reports.Look{Width: width}); err != nil {
+		if err := Draw(files, set, names, Look{Width: width}); err != nil {
 			t.Error(name, err)
 		}
 		for file, b := range files {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name+"--"+file), b, 0o644))
 		}
-	}
+	})
 }

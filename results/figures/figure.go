@@ -3,6 +3,7 @@ package figures
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"image/png"
 	"math"
 	"strconv"
@@ -114,9 +115,9 @@ func Resize(f Figure, width, height float64, bare bool) {
 	frame.Bare = frame.Bare || bare
 }
 
-// Render draws a figure as name.svg, name.png (200 dots an inch), name.pdf and name.tex (PGF, for LaTeX). The
-// bytes depend on the figure alone.
-func Render(f Figure, name string) (map[string][]byte, error) {
+// Render draws a figure as name.svg, name.png (200 dots an inch), name.pdf and name.tex (PGF, for LaTeX), or in some of these forms
+// alone. The bytes depend on the figure alone.
+func Render(f Figure, name string, forms ...string) (map[string][]byte, error) {
 	if err := f.frame().validate(); err != nil {
 		return nil, fmt.Errorf("figure %s: %w", name, err)
 	}
@@ -131,6 +132,9 @@ func Render(f Figure, name string) (map[string][]byte, error) {
 		ext    string
 		render func(Figure) ([]byte, error)
 	}{{"svg", renderSVG}, {"png", renderPNG}, {"pdf", renderPDF}, {"tex", renderTeX}} {
+		if len(forms) > 0 && !slices.Contains(forms, format.ext) {
+			continue
+		}
 		data, err := format.render(f)
 		if err != nil {
 			return nil, fmt.Errorf("figure %s.%s: %w", name, format.ext, err)
