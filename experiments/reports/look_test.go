@@ -20,12 +20,15 @@ import (
 )
 
 
-// TestFigures holds the figures of every experiment, as they are drawn from its baseline, by their sums. TestLook shows them.
+// TestFigures holds the figures and tables of every experiment, as they follow from its baseline, by their sums. TestLook shows the figures.
 func TestFigures(t *testing.T) {
 	var out strings.Builder
-	drawnFromBaselines(t, func(name string, set *results.Set, names []string) {
-		for _, n := range names {
-			f, err := figure(n, set)
+	fromBaselines(t, func(name string, r *Report) {
+		for i, table := range r.Tables() {
+			fmt.Fprintf(&out, "%s table %d %.6x\n", name, i, sha256.Sum256([]byte(table.Text())))
+		}
+		for _, n := range r.Plan.Figures {
+			f, err := figure(n, r.Means)
 			require.NoError(t, err)
 			svg, err := figures.Render(f, n, "svg")
 			require.NoError(t, err)
@@ -35,14 +38,15 @@ func TestFigures(t *testing.T) {
 	require.Lines(t, filepath.Join("testdata", "figures.txt"), out.String(), exptest.Updating())
 }
 
-// drawnFromBaselines calls f with the baseline of every experiment that has one, and the names of its figures.
-func drawnFromBaselines(t *testing.T, f func(name string, set *results.Set, names []string)) {
+// fromBaselines calls f with reports of every experiment that has a baseline, without outcomes.
+func fromBaselines(t *testing.T, f func(name string, r *Report)) {
 	for _, name := range experiments.Names() {
 		plan := require.Must(planning.NewLoader().Plan(name, nil))(t)
 		if schema.Packaged(plan.Kind) {
 			continue // it has no baseline
 		}
-		f(name, results.Means(require.Must(compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv")))(t)), plan.Figures)
+		set := require.Must(compare.LoadBaseline(filepath.Join("..", "..", "results", "baselines", name+".csv")))(t)
+		f(name, &Report{Plan: plan, Set: set, Means: results.Means(set)})
 	}
 }
 
@@ -54,9 +58,9 @@ func TestLook(t *testing.T) {
 		t.Skip("on demand: figures to look at; KPROBESIM_FIGURES names no folder to draw into")
 	}
 	width, _ := strconv.ParseFloat(os.Getenv("KPROBESIM_WIDTH"), 64) // millimetres; 0 for each figure's own
-	drawnFromBaselines(t, func(name string, set *results.Set, names []string) {
+	fromBaselines(t, func(name string, r *Report) {
 		files := map[string][]byte{}
-		if err := Draw(files, set, names, Look{Width: width}); err != nil {
+		if err := Draw(files, r.Means, r.Plan.Figures, Look{Width: width}); err != nil {
 			t.Error(name, err)
 		}
 		for file, b := range files {

@@ -21,7 +21,7 @@ import (
 const everyTest = `.(Test|Fuzz|Example)\w*`
 
 // firstTests hold the outcomes of a package by sums and golden files. They take seconds and notice most, so they are asked first.
-const firstTests = `.(TestEffects|TestEverySetting|TestEveryMove|TestPages|TestTables|TestDamaged\w*|TestPaperTables|TestRegistrations?)`
+const firstTests = `.(TestEffects|TestEverySetting|TestEveryMove|TestPages|TestFigures|TestTables|TestDamaged\w*|TestPaperTables|TestRegistrations?)`
 
 // withFirst returns the packages that have some of firstTests.
 func (t *tree) withFirst() map[string]bool {
