@@ -13,7 +13,7 @@ import (
 // Every call that user tasks on several CPUs make by a system call is seen by a probe, exactly once, while
 // it is optimized and unoptimized under them, and while others come and go beside it.
 func TestHitsInSystemCalls(t *testing.T) {
-	mine := hosttools.Turns(t, "kernels", 2)
+	mine := hosttools.Turns(t, "kernels", 3)
 	for _, o := range kernels() {
 		if o.opt.Quiesce == QuiesceTasks && !o.opt.Preempt || !mine() {
 			continue // differs from the others in what kernel threads do
