@@ -19,7 +19,6 @@ import (
 	"kprobesim/results/figures"
 )
 
-
 // TestFigures holds the figures and tables of every experiment, as they follow from its baseline, by their sums. TestLook shows the figures.
 func TestFigures(t *testing.T) {
 	var out strings.Builder

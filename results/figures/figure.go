@@ -3,9 +3,9 @@ package figures
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"image/png"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
