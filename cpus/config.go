@@ -56,11 +56,12 @@ type Groups struct {
 	BranchSlots int
 }
 
-// Events whose cost the machine around the CPUs looks at. Every ISA lists them among its Events.
+// Events whose cost others than the engine look at. Every ISA lists them among its Events.
 const (
 	EventIPI      = "ipi"           // from the store that sends an interrupt to its acceptance at another CPU
 	EventTransfer = "line_transfer" // an access that finds its line modified or exclusive in another CPU's cache
 	EventUpgrade  = "line_upgrade"  // a store to a line of which others have copies
+	EventClear    = "memory_clear"  // a load that went ahead of a store to its bytes (BackEnd.ConflictStores)
 )
 
 // Models of the cost of instructions.

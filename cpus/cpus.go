@@ -280,8 +280,9 @@ type Stops struct {
 
 // Stalls are the parts of an instruction's cost that are not its own.
 type Stalls struct {
-	ICache, DCache, ITLB, DTLB, Mispredict, Exception, Forward clock.Ticks
-	Split                                                      clock.Ticks // of an access that crosses two lines, beside what each of them misses
+	ICache, DCache, ITLB, DTLB, Mispredict, Exception clock.Ticks
+	Clear                                             clock.Ticks // of a load that went ahead of a store to its bytes
+	Split                                             clock.Ticks // of an access that crosses two lines, beside what each of them misses
 }
 
 // Step is one executed instruction. It is valid during the call only.

@@ -84,6 +84,9 @@ type BackEnd struct {
 	SplitTwice, SplitOverlap bool
 	// ForwardsInside says that a store hands over any of its bytes, and not those from its first one on alone.
 	ForwardsInside bool
+	// ConflictStores is how many stores later a load goes ahead of stores again that was once wrong to (event memory_clear). 0 where
+	// that costs nothing.
+	ConflictStores int
 	// LateFlags lists operations, by their names in ISA.Fusible, whose flags some classes take longer with (Cost.LateFlags).
 	LateFlags []string
 }
@@ -151,6 +154,9 @@ func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 		if x.has && !x.base {
 			fail("back_end.%s: it means nothing without %s", x.key, x.of)
 		}
+	}
+	if b.ConflictStores != 0 && c.Events[EventClear] == 0 {
+		fail("back_end.conflict_stores: it means nothing without event.%s", EventClear)
 	}
 	if err := c.OpCache.check(); err != nil {
 		fail("op_cache: %w", err)

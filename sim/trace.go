@@ -124,7 +124,7 @@ func (t *Tracer) why(s *cpus.Step, cost clock.Ticks) string {
 		{"dcache", st.DCache},
 		{"split", st.Split},
 		{"dtlb", st.DTLB},
-		{"forward", st.Forward},
+		{"clear", st.Clear},
 		{"mispredict", st.Mispredict},
 		{strings.TrimSpace("exception " + s.Exception), st.Exception},
 	} {

@@ -64,7 +64,7 @@ func steps() []*cpus.Step {
 	list := []*cpus.Step{
 		s(0x20, "\x55", 600, 615, cpus.Stalls{}),                                        // push
 		s(0x21, "\x8b\x07", 615, 900, cpus.Stalls{DCache: 3 * cycle, DTLB: cycle}),      // a load
-		s(0x23, "\x48\x89\x45\xf8", 900, 920, cpus.Stalls{Forward: 20, Split: 5}),       // a store
+		s(0x23, "\x48\x89\x45\xf8", 900, 920, cpus.Stalls{Clear: 20, Split: 5}),         // a store
 		s(0x40, "\xe8\xfb\xfe\xff\xff", 920, 1820, cpus.Stalls{Mispredict: 15 * cycle}), // a call
 		s(0x180, "\xcc", 1820, 6020, cpus.Stalls{Exception: 70 * cycle}),                // a breakpoint
 		s(0x150, "\x48\xcf", 6200, 7000, cpus.Stalls{ICache: 9 * cycle, ITLB: 8 * cycle}),

@@ -39,6 +39,19 @@ func Config(isa *cpus.ISA) cpus.Config {
 	return cfg
 }
 
+// Piped describes a core of the window model by pipes, in which loads go ahead of stores and are wrong.
+func Piped(cfg *cpus.Config, isa *cpus.ISA) {
+	cfg.BackEnd = cpus.BackEnd{On: true, Retire: 6, Scheduler: 40, ConflictStores: 128, StorePairs: true}
+	cfg.Pipes = map[string][]string{"store_address": {"c", "d"}}
+	for i, n := range isa.Ports {
+		cfg.Pipes[n] = []string{string(rune('a' + i)), string(rune('b' + i))}
+	}
+	for n, k := range cfg.Classes {
+		k.Port, k.Ops, k.To, k.Latency = "", 1, [cpus.MaxUops]string{"alu"}, 9*clock.PerCycle
+		cfg.Classes[n] = k
+	}
+}
+
 // Ahead gives a machine by a seed, one in three, what brings lines in ahead of loads and predicts by long histories.
 func Ahead(cfg *cpus.Config, seed uint64) {
 	if seed%3 == 0 {

@@ -163,6 +163,9 @@ func (c *Core) findStore(pa, n uint64) {
 	default:
 		what ^= (forwarded ^ blocking) << 16
 	}
+	if c.conflicts != nil {
+		what |= c.conflicts.told(c.R[PC], s.number) << 16
+	}
 	if c.outcome >= oneInput {
 		c.noteInput(what)
 		return

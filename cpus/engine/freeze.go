@@ -74,7 +74,7 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	for i := range n {
 		if t := &c.stores[(c.placed-i)&(forwards-1)]; t.commit > soon {
 			sent |= 1 << i
-			commit := uint64(t.commit-d) << 1
+			commit := uint64(t.commit-d)<<1 | uint64(max(t.address-d, 0))<<32 // loads look when they were dispatched or later
 			if t.pushed {
 				commit |= 1
 			}
@@ -139,7 +139,7 @@ func (c *Core) melt(d ticks, w []uint64) {
 	c.stores = [forwards]storeTimes{}
 	for ; sent != 0; sent &= sent - 1 {
 		i := uint64(bits.TrailingZeros64(sent))
-		c.stores[(c.placed-i)&(forwards-1)] = storeTimes{d + ticks(w[0]), d + ticks(w[1]>>1), w[1]&1 != 0}
+		c.stores[(c.placed-i)&(forwards-1)] = storeTimes{d + ticks(w[0]), d + ticks(uint32(w[1])>>1), w[1]&1 != 0, d + ticks(w[1]>>32)}
 		w = w[2:]
 	}
 	clear(c.ring[:c.rob])

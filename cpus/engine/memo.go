@@ -379,7 +379,7 @@ func (c *Core) learn(n int) {
 	m := &c.memo
 	m.decide()
 	c.restoreState()
-	from, d, stalls := m.here, c.dispatch, c.step.Stalls
+	from, d, stalls, wrote := m.here, c.dispatch, c.step.Stalls, c.wrote
 	if c.outcome&mispredicted != 0 {
 		stalls.Mispredict += c.ev[evMispredict]
 	}
@@ -387,7 +387,7 @@ func (c *Core) learn(n int) {
 	c.scheduleBlock(n)
 	e := edge{key: m.key&(1<<keyBlock-1) | c.cur.number, dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
 	given := m.key & allInputs / oneInput
-	if given > memoInputs || stalls != c.step.Stalls ||
+	if given > memoInputs || stalls != c.step.Stalls || wrote != c.wrote ||
 		ticks(e.dispatch) != c.dispatch-d || ticks(e.retire) != c.retire-d {
 		return
 	}

@@ -439,7 +439,9 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 		ready = max(ready, c.flagsReady(op)+u.flags)
 	}
 	if op.Flags&Loads != 0 {
-		ready = max(ready, c.loadPipes(op, u, d, a))
+		var data ticks
+		d, data = c.loadPipes(op, u, d, a)
+		ready = max(ready, data)
 	}
 	if op.Flags&fusedFirst != 0 {
 		done = ready // the branch behind it has the flags at once
@@ -492,17 +494,22 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 	return d, done
 }
 
-// loadPipes is loaded with a pipe. A load that was renamed as a copy of a store's data has no latency.
-func (c *Core) loadPipes(op *Op, u *pipePrice, d ticks, a *access) ticks {
+// loadPipes is loaded with a pipe, and returns the time of dispatch behind the load too. A load that was renamed as a copy of a
+// store's data has no latency.
+func (c *Core) loadPipes(op *Op, u *pipePrice, d ticks, a *access) (_, ready ticks) {
 	at := c.takeLoad(max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), a)
-	if f := &c.stores[a.load&(forwards-1)]; u.renames && a.match == forwarded && op.Flags&Indexed == 0 && f.commit > at && c.pipes.renamesBy(op.Base, c.stack) {
+	f := &c.stores[a.load&(forwards-1)]
+	if u.renames && a.match&foundKind == forwarded && op.Flags&Indexed == 0 && f.commit > at && c.pipes.renamesBy(op.Base, c.stack) {
 		a.match, a.miss = noStore, 0
-		return max(d, f.data)
+		return d, max(d, f.data)
+	}
+	if a.match != noStore && at < f.address && c.conflicts != nil {
+		d, at = c.conflicted(op, d, at, a)
 	}
 	if op.Flags&Complex != 0 {
 		at += c.pipes.complex
 	}
-	return c.loadedAt(op, at, a)
+	return d, c.loadedAt(op, at, a)
 }
 
 // renamesBy reports whether loads of addresses by a register may be renamed.

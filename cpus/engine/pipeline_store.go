@@ -4,7 +4,7 @@ import "kprobesim/internal/clock"
 
 // commitPairs is commit of a core with pipes where one store a cycle reaches the cache, and a second one to the same line, or a buffer of
 // several.
-func (c *Core) commitPairs(op *Op, data, when ticks, a *access) {
+func (c *Core) commitPairs(when ticks, a *access) {
 	p := c.pipes
 	if p.entering != 0 {
 		p.entered = max(p.entered+p.entering, when)
@@ -16,12 +16,6 @@ func (c *Core) commitPairs(op *Op, data, when ticks, a *access) {
 	if !p.paired {
 		c.drained = max(c.drained+clock.PerCycle, when)
 	}
-	c.drained += a.missW
-	if a.store > c.placed {
-		c.placed = a.store
-		c.stores[a.store&(forwards-1)] = storeTimes{data, c.drained, op.Flags&Pushes != 0}
-	}
-	a.missW, a.pair = 0, false
 }
 
 // storePipes is scheduleStore of a core with pipes: one for the address, where there is one, and one for the data.
@@ -30,6 +24,10 @@ func (c *Core) storePipes(op *Op, d, done ticks, a *access) ticks {
 	address := p.take(p.address, max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), p.atStart)
 	done = p.take(p.data, max(d, done), p.atStart)
 	done = max(done, address)
-	c.commit(op, done, max(c.retire, done)+c.ev[evCommit], a)
+	s := storeTimes{data: done}
+	if c.conflicts != nil {
+		s.address = address
+	}
+	c.commit(op, s, max(c.retire, done)+c.ev[evCommit], a)
 	return done
 }

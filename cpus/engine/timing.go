@@ -54,6 +54,7 @@ const (
 	evStackForward
 	evLoadUse
 	evLonger
+	evClear
 	evCommit
 	evSplit
 	evSplitPage
@@ -71,6 +72,7 @@ var eventNames = [events]string{
 	evModifyForward: "modify_forward", // the same to an instruction that stores as well
 	evStackForward:  "stack_forward",  // from push or call to pop or return
 	evLonger:        "forward_longer", // the same to a load that begins where the store does and reads more
+	evClear:         cpus.EventClear,  // from a store's address to a load of its bytes that went ahead and was wrong
 	evLoadUse:       "load_use",       // what a load costs in the throughput model
 	evCommit:        "store_commit",   // from a store's retirement to its place in the cache
 	evSplit:         "split_line",     // an access that crosses a cache line
@@ -82,7 +84,7 @@ var eventNames = [events]string{
 
 // Spared has the events that a description need not price, with what they cost then.
 func Spared() map[string]string {
-	return map[string]string{eventNames[evSplitPage]: eventNames[evSplit], eventNames[evLonger]: ""}
+	return map[string]string{eventNames[evSplitPage]: eventNames[evSplit], eventNames[evLonger]: "", eventNames[evClear]: ""}
 }
 
 // Events names the events that the engine charges: every instruction set lists them among its own.
@@ -135,8 +137,10 @@ type windowState struct {
 	group      groupState
 	pipes      *pipeline // of a core that is described by them, or nil
 	loads      *loadQueue
-	leastIssue ticks // of any class, and no more than a slot
-	at         int   // place of the next instruction in ring
+	conflicts  *conflicts // of a core that prices clears, or nil
+	wrote      uint64     `state:"-"` // times that a load was put into conflicts
+	leastIssue ticks      // of any class, and no more than a slot
+	at         int        // place of the next instruction in ring
 	ready      [Registers]ticks
 	port       [maxPorts]ticks
 	stores     [forwards]storeTimes  // of the last stores, by number
@@ -152,9 +156,10 @@ type prices struct {
 
 // storeTimes is a store as younger loads see it.
 type storeTimes struct {
-	data   ticks // its data are known
-	commit ticks // it is in the cache
-	pushed bool  // it went where the stack pointer goes
+	data    ticks // its data are known
+	commit  ticks // it is in the cache
+	pushed  bool  // it went where the stack pointer goes
+	address ticks // its address is known, of a core with pipes
 }
 
 // init makes the tables of the models. inOrder are classes that neither model lets overlap, beside those
@@ -174,6 +179,7 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 	t.window = cfg.Model != cpus.Throughput
 	t.scoreboard = cfg.Model == cpus.Scoreboard
 	t.initLoads(cfg.LoadQueue)
+	t.initConflicts(cfg)
 	f := cfg.FrontEnd
 	t.stackEngine, t.zeroIdioms = f.StackEngine, f.ZeroIdioms
 	if t.window {
@@ -274,7 +280,7 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 	}
 	done := d + cost
 	if op.Flags&Stores != 0 {
-		c.commit(op, done, done, a)
+		c.commit(op, storeTimes{data: done}, done, a)
 	}
 	c.ready[op.O1&regMask], c.ready[op.O2&regMask] = done, done
 	if c.pipes != nil {
@@ -291,17 +297,19 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 
 // commit sends a store on its way to the cache, which it reaches in order, at the earliest when
 // says: issue waits when more are on their way than the buffer holds.
-func (c *Core) commit(op *Op, data, when ticks, a *access) {
+func (c *Core) commit(op *Op, s storeTimes, when ticks, a *access) {
 	if c.pairs {
-		c.commitPairs(op, data, when, a)
-		return
+		c.commitPairs(when, a)
+	} else {
+		c.drained = max(c.drained+c.storeBusy, when)
 	}
-	c.drained = max(c.drained+c.storeBusy, when) + a.missW
+	c.drained += a.missW
 	if a.store > c.placed {
 		c.placed = a.store
-		c.stores[a.store&(forwards-1)] = storeTimes{data, c.drained, op.Flags&Pushes != 0}
+		s.commit, s.pushed = c.drained, op.Flags&Pushes != 0
+		c.stores[a.store&(forwards-1)] = s
 	}
-	a.missW = 0
+	a.missW, a.pair = 0, false
 }
 
 // settleBranch redirects the front end after a branch: a bubble when it was predicted and taken, a

@@ -96,6 +96,9 @@ func (g *Code) reach(size int, kind accessKind) {
 	}
 	log := bits.TrailingZeros(uint(size))
 	g.Const(h.Local7, uint64(g.insn))
+	if kind&reads != 0 && g.c.conflicts != nil {
+		g.Const(h.Local6, g.next)
+	}
 	switch kind {
 	case reads:
 		g.CallTo(g.routines.read[log])
@@ -352,6 +355,9 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 	g.Jcc(h.NotAbove, behind)
 	g.OpMemImm(h.Cmp, 8, g.number64(&c.outcome), inputs/2*oneInput)
 	g.Jcc(h.AboveOrEq, slow)
+	if c.conflicts != nil {
+		g.checkConflict(slow)
+	}
 	g.ShiftImm(h.Shl, 8, h.Spare, 24)
 	g.Mov(4, h.Local3, h.Local7)
 	g.ShiftImm(h.Shl, 4, h.Local3, 8)
@@ -390,6 +396,19 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 	g.Bind(note)
 	g.note(h.Spare)
 	g.Jmp(behind)
+}
+
+// checkConflict leaves a load that has an entry in the table of conflicts, which may tell it to wait. Local6 has the address
+// behind the load.
+func (g *Code) checkConflict(slow h.Label) {
+	f := g.c.conflicts
+	g.Const(h.Local3, golden)
+	g.Multiply(8, h.Local3, h.Local6)
+	g.ShiftImm(h.Shr, 8, h.Local3, conflictShift)
+	g.MultiplyImm(8, h.Local3, h.Local3, int32(unsafe.Sizeof(f.loads[0])))
+	g.OpLoad(h.Add, 8, h.Local3, g.Field(unsafe.Pointer(&g.c.conflicts)))
+	g.OpLoad(h.Cmp, 8, h.Local6, h.At(h.Local3, int32(unsafe.Offsetof(f.loads)+unsafe.Offsetof(f.loads[0].next))))
+	g.Jcc(h.Equal, slow)
 }
 
 // send does what Core.send does.

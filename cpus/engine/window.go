@@ -120,7 +120,7 @@ func (c *Core) scheduleStore(op *Op, d, next, done ticks, a *access) ticks {
 	p := max(c.port[portStore], d)
 	c.port[portStore] = p + c.storeBusy
 	done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
-	c.commit(op, done, max(next, done)+c.ev[evCommit], a)
+	c.commit(op, storeTimes{data: done}, max(next, done)+c.ev[evCommit], a)
 	return done
 }
 
@@ -183,8 +183,7 @@ func (c *Core) stackPointer(op *Op, d ticks) ticks {
 }
 
 // loaded returns when a load's value arrives. A load waits for its address, its port, its line, and
-// for a store before it to the same bytes. Memory is assumed to be disambiguated perfectly: it waits
-// for no other store.
+// for a store before it to the same bytes. It waits for no other store (conflicted).
 func (c *Core) loaded(op *Op, d ticks, a *access) ticks {
 	p := max(c.port[portLoad], d)
 	c.port[portLoad] = p + c.loadBusy
@@ -205,11 +204,11 @@ func (c *Core) loadedAt(op *Op, at ticks, a *access) ticks {
 // cache answers.
 func (c *Core) forwardedAt(op *Op, at, start ticks, a *access) ticks {
 	f := &c.stores[a.load&(forwards-1)]
-	switch {
+	switch found := a.match & foundKind; {
 	case f.commit <= at: // it is in the cache
-	case a.match == blocking:
+	case found == blocking:
 		start = max(start, f.commit+c.l1Lat)
-	case a.match == longer:
+	case found == longer:
 		start = max(start, f.data+c.ev[evLonger])
 	case op.Flags&Pops != 0 && f.pushed:
 		start = max(start, f.data+c.ev[evStackForward])

@@ -43,7 +43,7 @@ func (c *churn) data() int {
 // gadget adds one.
 func (c *churn) gadget() {
 	c.begun = append(c.begun, len(c.code))
-	switch c.rng.IntN(22) {
+	switch c.rng.IntN(23) {
 	case 0, 1, 2: // a constant that may change
 		c.add8(0xb8, 1, 2, 3, 4)
 		c.site(5, oneOf(0xb8, 0x05, 0xa9, 0x3d, 0x25, 0x2d, 0xb9, 0xba)...)
@@ -89,6 +89,10 @@ func (c *churn) gadget() {
 		c.add8(0xc7, 0x45, 0, byte(c.rng.IntN(4)), 0, 0, 0)
 	case 21:
 		c.odd()
+	case 22: // a load that comes before the address of a store to its bytes
+		at := c.data()
+		c.disp(at, 0x8d, 0x97)                   // lea disp(%rdi),%edx
+		c.disp(at, 0x89, 0x02, 0x90, 0x8b, 0x8f) // mov %eax,(%rdx); nop; mov disp(%rdi),%ecx
 	}
 }
 

@@ -61,6 +61,9 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 	if seed%4 != 1 {
 		w.cfg.FrontEnd.LoopBuffer, w.cfg.FrontEnd.LoopWindows = 18, 4
 	}
+	if w.cfg.Model == cpus.Window && seed%4 < 2 {
+		cpustest.Piped(w.cfg, w.isa)
+	}
 	c.write()
 	c.rig.Fill(n, c.rng, c.cpu)
 	return c
