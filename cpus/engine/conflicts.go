@@ -8,8 +8,8 @@ import (
 // conflicts predicts which loads must not go ahead of older stores whose addresses are not known yet. All others do. One
 // that was wrong, because such a store has bytes of it, is a memory-order clear: the core fetches anew from the load on,
 // as soon as the store's address is known. From then on the load waits, until so many stores have come without such a
-// store for it. Cores predict by the load's address (Intel's Optimization Reference Manual, 248966, "Memory
-// Disambiguation"). They count the load's executions and not stores, of which a look at each would be needed here.
+// store for it. Cores count the load's executions and not stores (US patent 7590825 has a counter for each load). That
+// would need a look at each load here.
 //
 // The model writes the table, and a load is looked up when it is executed and finds a store, so the memo has what it
 // was told as an input. An entry that others may still read is not replaced. So within a block it does not matter
