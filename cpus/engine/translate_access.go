@@ -401,7 +401,7 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 // checkConflict leaves a load that has an entry in the table of conflicts, which may tell it to wait. Local6 has the address
 // behind the load.
 func (g *Code) checkConflict(slow h.Label) {
-	f := g.c.conflicts
+	var f conflicts
 	g.Const(h.Local3, golden)
 	g.Multiply(8, h.Local3, h.Local6)
 	g.ShiftImm(h.Shr, 8, h.Local3, conflictShift)
