@@ -33,6 +33,7 @@ func TestStepsOfBatches(t *testing.T) {
 	for protocol, want := range map[string]string{
 		PatchStore:      "whole+2 whole+1 whole+0",
 		PatchStop:       "whole+2 whole+1 whole+0" + sync,
+		PatchStopEach:   "whole+2" + sync + " whole+1" + sync + " whole+0" + sync,
 		PatchBreakpoint: alone("+2") + " " + alone("+1") + " " + alone("+0"),
 		PatchBatch: "breakpoint+0 breakpoint+1 breakpoint+2" + sync + " tail+0 tail+1 tail+2" + sync +
 			" first+0 first+1 first+2" + sync,
@@ -56,7 +57,7 @@ func TestStepsOfBatches(t *testing.T) {
 			w.do(w.k.WaitOptimizer(w.Call))
 			got := strings.Join(steps, " ")
 			require.That(t, got == want, "%s: steps\n%s\nwant\n%s", protocol, got, want)
-			patches := map[bool]int{true: 3, false: 1}[protocol == PatchBreakpoint || protocol == PatchStore]
+			patches := map[bool]int{true: 1, false: 3}[protocol == PatchStop || protocol == PatchBatch]
 			require.That(t, len(ids) == patches, "%s: %d patches, want %d", protocol, len(ids), patches)
 			for _, p := range ps {
 				w.remove(p)

@@ -143,7 +143,7 @@ func (k *Kprobes) enqueue(c Caller, s *site) error {
 	return k.optimizer.Schedule(c, k.opt.Delay)
 }
 
-// unoptimize gives up a site's jump or the wish for it: at once if forced, else by the optimizer.
+// unoptimize gives up a site's jump or the wish for it: at once if forced or before Linux 2.6.38, else by the optimizer.
 // Force is for a caller that changes the text at once, or gives the site a handler that no detour
 // can call.
 func (k *Kprobes) unoptimize(c Caller, s *site, force bool) error {
@@ -166,7 +166,7 @@ func (k *Kprobes) unoptimize(c Caller, s *site, force bool) error {
 		}
 		s.queue = queueNone
 		return nil
-	case force:
+	case force || k.opt.Patching == PatchStopEach:
 		return k.forceJumpAway(c, s)
 	}
 	k.unoptimizing = append(k.unoptimizing, s)

@@ -22,9 +22,9 @@ func TestOrderOfAnOptimization(t *testing.T) {
 	sync := slices.Repeat([]string{"sync"}, cpus)
 	behind := slices.Concat([]string{"patch breakpoint"}, sync, []string{"patch tail"}, sync,
 		[]string{"patch first"}, sync)
+	stopped := slices.Concat([]string{"stop prepare", "stop disable-irq", "stop run", "patch whole", "stop exit"}, sync)
 	steps := map[string][]string{
-		PatchStop: slices.Concat(
-			[]string{"stop prepare", "stop disable-irq", "stop run", "patch whole", "stop exit"}, sync),
+		PatchStop: stopped, PatchStopEach: stopped,
 		PatchBreakpoint: behind, PatchBatch: behind, PatchStore: {"patch whole"},
 	}
 	for protocol, patch := range steps {

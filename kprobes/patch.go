@@ -12,6 +12,9 @@ import (
 const (
 	// PatchStop stores while every other CPU spins with interrupts off, a whole batch in one stop.
 	PatchStop = "stop_machine"
+	// PatchStopEach stops the machine once for each site, and undoes a jump as soon as it is not wanted any
+	// more: Linux 2.6.34 to 2.6.37.
+	PatchStopEach = "stop_machine-each"
 	// PatchBreakpoint puts a breakpoint in front, changes what is behind it, then the first byte,
 	// and has every CPU synchronize after each of the three.
 	PatchBreakpoint = "breakpoint"
@@ -24,7 +27,9 @@ const (
 )
 
 // Patchings lists the protocols. An architecture has some of them.
-func Patchings() []string { return []string{PatchStop, PatchBreakpoint, PatchBatch, PatchStore} }
+func Patchings() []string {
+	return []string{PatchStop, PatchStopEach, PatchBreakpoint, PatchBatch, PatchStore}
+}
 
 // patches reports whether the architecture's kernels have a protocol.
 func (o *Optimizer) patches(protocol string) bool { return slices.Contains(o.Patchings, protocol) }
@@ -139,6 +144,11 @@ func (k *Kprobes) replace(c Caller, batch []*site, r rewrite) error {
 		})
 	case k.opt.Patching == PatchBatch:
 		return k.replaceBatch(c, batch, r)
+	case k.opt.Patching == PatchStopEach:
+		return r.each(batch, func(s *site, code []byte) error {
+			k.patch++
+			return k.stopped(c, func(c Caller) error { return k.poke(c, s.addr, code, stepWhole) })
+		})
 	}
 	return k.replaceStopped(c, batch, r)
 }

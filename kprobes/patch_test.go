@@ -69,7 +69,7 @@ func TestStepsOfPatches(t *testing.T) {
 	whole := []string{"whole"}
 	bp := []string{"breakpoint", "sync", "tail", "sync", "first", "sync"}
 	patches := map[string][2][]string{ // to a jump, and back
-		PatchStop: {whole, whole}, PatchBreakpoint: {bp, bp}, PatchBatch: {bp, bp[:4]}, PatchStore: {whole, whole},
+		PatchStop: {whole, whole}, PatchStopEach: {whole, whole}, PatchBreakpoint: {bp, bp}, PatchBatch: {bp, bp[:4]}, PatchStore: {whole, whole},
 	}
 	eachProtocol(t, func(image string, o Options) {
 		protocol, many := o.Patching, patches[o.Patching]

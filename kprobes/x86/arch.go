@@ -46,7 +46,7 @@ func arch(mode int) *kprobes.Arch {
 func optimizer(mode int) *kprobes.Optimizer {
 	return &kprobes.Optimizer{
 		JumpSize: jumpSize, MaxRegion: slotSize + jumpSize - 1,
-		Patchings: []string{kprobes.PatchStop, kprobes.PatchBreakpoint, kprobes.PatchBatch},
+		Patchings: []string{kprobes.PatchStop, kprobes.PatchStopEach, kprobes.PatchBreakpoint, kprobes.PatchBatch},
 		Marks:     []string{"value", "call"}, Calls: []string{"detour_called"},
 		Region: func(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 			return region(s, mode)
