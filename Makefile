@@ -19,7 +19,7 @@ SCHEDULES ?= 400
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help quick check cluster notebook hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races protocols compare faults man paper release rows
+.PHONY: help quick check cluster notebook hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races protocols eras compare faults man paper release rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
@@ -121,6 +121,9 @@ PROTOCOLS ?= all
 
 protocols: ## search for races in kernels with the mistakes of races/protocol.mutants, and write what was found (takes an hour; needs what guest needs)
 	$(GO) test -count=1 -v -timeout 12h -run '^TestProtocolsNotice$$' ./races -protocols $(PROTOCOLS) -schedules 20000
+
+eras: ## the same in the eras of changing text, for races/eras.found (takes half an hour)
+	$(GO) test -count=1 -v -timeout 12h -run '^TestErasNotice$$' ./races -protocols $(PROTOCOLS) -schedules 100
 
 faults: ## kill a thousand runs at chance moments: nothing that is finished may be lost
 	KPROBESIM_FAULTS=$(FAULTS) $(GO) test -count=1 -v -timeout 40m -run '^(TestKilledRunsLoseNothing|TestFaultsAtEveryChange|TestDamagedIsNotKept)$$' ./cmd/kprobesim ./results/outdir ./experiments/keeping

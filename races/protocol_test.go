@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -192,14 +193,23 @@ func TestWoven(t *testing.T) {
 	if len(asked) == 0 {
 		t.Skip("on demand: TestProtocolsNotice runs it with a mutant")
 	}
+	f := searchVariants(t, woven, asked[1:], require.Must(strconv.ParseUint(asked[0], 10, 64))(t))
+	if f.Last == 0 {
+		strict(t, &f, asked[1:])
+	}
+	text := require.Must(json.Marshal(f))(t)
+	fmt.Printf("%s %s\n", woven, text)
+}
+
+// searchVariants asks variants for a mutant until one notices it.
+func searchVariants(t *testing.T, mutant string, variants []string, schedules uint64) wovenFound {
+	t.Helper()
 	f := wovenFound{Found: mutants.Found{By: "-", Kind: "-", InTurns: "-"}}
 	opt := Default()
-	opt.Enough, opt.Workers = 1, 1
-	_, err := fmt.Sscan(asked[0], &opt.Schedules)
-	require.NoError(t, err)
-	for _, name := range asked[1:] {
+	opt.Enough, opt.Workers, opt.Schedules = 1, 1, schedules
+	for _, name := range variants {
 		s, v := variantOf(t, name, map[string]*Scenario{})
-		l := require.Must(newLab(s, v, woven))(t)
+		l := require.Must(newLab(s, v, mutant))(t)
 		opt.batch = s.batch()
 		tally := require.Must(search(&opt, l.run))(t)
 		f.Schedules += tally.Schedules
@@ -211,11 +221,7 @@ func TestWoven(t *testing.T) {
 		f.By, f.Kind, f.InTurns = name, string(tally.Found[0].Violation.Kind), inTurns(t, l)
 		break
 	}
-	if f.Last == 0 {
-		strict(t, &f, asked[1:])
-	}
-	text := require.Must(json.Marshal(f))(t)
-	fmt.Printf("%s %s\n", woven, text)
+	return f
 }
 
 // strict asks the variants whether a probe is not what their script expects, which a search lets pass in a kernel with a mistake.

@@ -30,7 +30,6 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "overhead", printed(t, experiment, dir))
 	holdBlock(t, fidelity, "published", printed(t, collection, dir))
 	holdBlock(t, "docs/guest.md", "facts", factsTable(t))
-	holdBlock(t, "docs/races.md", "protocols", protocolsTable(t))
 	holdBlock(t, "docs/races.md", "coverage", coverageTable(t))
 	for name, from := range map[string]string{"overhead.svg": experiment, "published.svg": collection} {
 		svg := require.Must(os.ReadFile(filepath.Join(dir, from, "overhead.svg")))(t)

@@ -26,7 +26,7 @@ type Bench struct {
 	root, folder string
 	list         []Mutant
 	replace      map[string]string // woven files, by files of the tree
-	built        map[string]error  // binaries of tests, by package
+	built        map[string]error  // binaries of tests by package, and guest kernels by folder
 	sound        map[string]soundRun
 	Short        bool // leave out tests that take long
 	Long         bool // run also those that the gate alone runs
@@ -176,29 +176,35 @@ func (b *Bench) build(pkg, binary string) error {
 	return command(b.root, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./"+pkg)
 }
 
-// images builds the guest kernels of a mutant and returns their folder.
+// images builds the guest kernels of a mutant, once, and returns their folder.
 func (b *Bench) images(i int) (string, error) {
-	m := &b.list[i]
 	folder := filepath.Join(b.folder, Name(i))
+	if _, done := b.built[folder]; !done {
+		b.built[folder] = b.buildImages(&b.list[i], folder)
+	}
+	return folder, b.built[folder]
+}
+
+func (b *Bench) buildImages(m *Mutant, folder string) error {
 	sources := filepath.Join(folder, "kernel")
 	if err := os.CopyFS(sources, os.DirFS(filepath.Join(b.root, guestSources))); err != nil {
-		return "", err
+		return err
 	}
 	changed := filepath.Join(sources, strings.TrimPrefix(m.File, guestSources))
 	text, err := os.ReadFile(changed)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := os.WriteFile(changed, bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), 0o666); err != nil {
-		return "", err
+		return err
 	}
 	for _, name := range slices.Sorted(slices.Values(m.Images)) {
 		isa, variant, _ := strings.Cut(name, "-")
 		if err := command(sources, "sh", "build.sh", filepath.Join(folder, name+".elf"), variant, isa); err != nil {
-			return "", fmt.Errorf("%s: image %s: %w", m, name, err)
+			return fmt.Errorf("%s: image %s: %w", m, name, err)
 		}
 	}
-	return folder, nil
+	return nil
 }
 
 // command runs a command whose output is part of its error.

@@ -88,6 +88,7 @@ var isaNamed = map[string]string{
 	"image/image.go":                      "the formats of files that are known: data",
 	"image/imagetest/imagetest.go":        "builds files of a format that exists, for tests",
 	"image/func.go":                       "names the ABI whose function descriptors it describes",
+	"internal/mutants/eras.go":            "a list: which code an era lacks",
 	"mmu/doc.go":                          "names the manual that coherence was taken from",
 	"cmd/kprobesim/plan.go":               "experiments by which hosts are compared",
 	"paper/artifact.go":                   "the name of an experiment that a reader runs",
