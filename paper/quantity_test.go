@@ -72,3 +72,14 @@ func TestNumber(t *testing.T) {
 		require.Equal(t, number(Quantity{V: v}), want, "%v", v)
 	}
 }
+
+// TestOfSeveral has means and extremes of numbers without their signs, and refuses those of nothing.
+func TestOfSeveral(t *testing.T) {
+	all := []Quantity{{V: 3, From: "a"}, {V: -5, From: "b"}, {V: 4, From: "c"}}
+	most := require.Must(largest(all))(t)
+	require.Equal(t, most, Quantity{V: 5, From: "b"}, "the largest")
+	require.Equal(t, require.Must(mean(all))(t), Quantity{V: 4, From: "mean of 3"}, "the mean")
+	for name, of := range map[string]func([]Quantity) (Quantity, error){"mean": mean, "largest": largest} {
+		require.Error(t, require.Err(of(nil)), "the "+name+" of nothing", "of none")
+	}
+}

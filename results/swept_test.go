@@ -20,3 +20,10 @@ func TestSweptNames(t *testing.T) {
 	keys := SweptKeys(&set)
 	require.That(t, slices.Equal(keys, []string{"cpus", "load"}), "swept are %v", keys)
 }
+
+// TestDiffer tells points apart by what is asked of them.
+func TestDiffer(t *testing.T) {
+	a, b := Point{Probe: "a", CPUs: 1}, Point{Probe: "b", CPUs: 1}
+	name, cpus := func(p Point) string { return p.Probe }, func(p Point) string { return string(rune(p.CPUs)) }
+	require.That(t, Differ([]Point{a, b}, name) && !Differ([]Point{a, b}, cpus) && !Differ([]Point{a}, name) && !Differ(nil, name), "points differ by what is the same")
+}

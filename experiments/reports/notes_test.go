@@ -170,3 +170,14 @@ func TestColumnsAreMeasured(t *testing.T) {
 		}
 	}
 }
+
+// TestPhasesBelowZero names the phases of a packaged kernel that cannot be drawn, and no others.
+func TestPhasesBelowZero(t *testing.T) {
+	for entry, want := range map[string]string{"-5": ": entry of k (-5)", "-1": ""} {
+		r := judged(t, "", record(t, "k", results.MetricCycles, "95", results.Simulated), record(t, "k", results.PhaseMetric("entry"), entry, results.Simulated),
+			record(t, "k", results.PhaseMetric("step"), "100", results.Simulated))
+		f := require.Must(stackLinux(r.Means, "title ", "what it shows"))(t)
+		text := figures.Caption(f)
+		require.That(t, strings.Contains(text, "drawn as none") == (want != "") && strings.Contains(text, want), "%s cycles of entry: %s", entry, text)
+	}
+}

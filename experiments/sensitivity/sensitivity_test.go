@@ -202,3 +202,16 @@ func TestEliminate(t *testing.T) {
 		t.Errorf("solution %v of equations that have many", got)
 	}
 }
+
+// TestNotesOfAFit tell what becomes of fitted numbers, where there are any.
+func TestNotesOfAFit(t *testing.T) {
+	for _, x := range []struct {
+		fitted int
+		fit    *refit
+		want   string
+	}{{0, nil, ""}, {2, nil, "the fitted numbers stay"}, {2, &refit{}, "what is fitted is fitted again"}} {
+		a := &Analysis{Machine: &machines.Machine{}, Left: Left{Fitted: x.fitted}, fit: x.fit}
+		text := strings.Join(a.notes()[2:], "\n")
+		require.That(t, strings.HasPrefix(text, x.want) && (text == "") == (x.want == ""), "%d fitted: %q; want %q", x.fitted, text, x.want)
+	}
+}

@@ -50,3 +50,10 @@ func TestWished(t *testing.T) {
 	}
 	require.NoError(t, require.Err(Render(f, "figure")))
 }
+
+// TestDigits writes small numbers with a decimal.
+func TestDigits(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.0", 99.5: "99.5", 100: "100", 100.4: "100"} {
+		require.Equal(t, digits(v), want, "%v", v)
+	}
+}

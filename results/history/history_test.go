@@ -125,3 +125,8 @@ func TestPages(t *testing.T) {
 	s := Gather(revs, []string{"hits", "cycles_per_hit"})
 	require.That(t, len(s) == 2*9, "%d series of two metrics and nine points", len(s))
 }
+
+// TestLevel is the mean, and of equal values exactly they.
+func TestLevel(t *testing.T) {
+	require.That(t, level([]float64{1, 2, 6}) == 3 && level([]float64{0.1, 0.1, 0.1}) == 0.1, "levels %v and %v", level([]float64{1, 2, 6}), level([]float64{0.1, 0.1, 0.1}))
+}

@@ -25,6 +25,9 @@ func sampleTimeline() *Timeline {
 	})
 	t.Instant(b, 1200, Mark{Name: "sync", Category: "sync", Ends: []uint64{7}})
 	t.Begin(a, 1200, Mark{Name: "timer", Category: "irq"})
+	if t.Open(a) != 2 || t.Open(b) != 1 {
+		panic("slices are open that have ended, or not open that have begun")
+	}
 	t.End(a, 6000)
 	t.End(a, 60*2_330_000_000)
 	t.End(b, 60*2_330_000_000+59)
