@@ -48,9 +48,7 @@ type CPU struct {
 	system
 	inverted uint64 // bits in which physical addresses differ from where the machine has the byte
 	timers
-	debug     debugRegisters
-	reserve   reservation
-	lineShift uint
+	debug debugRegisters
 
 	cfg     *cpus.Config        `state:"-"`
 	event   [events]clock.Ticks `state:"-"`
@@ -73,9 +71,7 @@ func New(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	}
 	c.machine.cpus = append(c.machine.cpus, c)
 	c.Setup(n, c, c, spec, cfg, bus, share)
-	c.FollowLines(c) // beside the caches, reservations do
-	for c.lineShift = 0; 1<<c.lineShift < cfg.L1D.Line; c.lineShift++ {
-	}
+	c.HasReservations()
 	for i, name := range eventNames {
 		c.event[i] = cfg.Events[name]
 	}
@@ -196,7 +192,8 @@ func (c *CPU) Signal(line int) {
 // Reset implements cpus.Signals. The counter goes on.
 func (c *CPU) Reset() {
 	c.Engine.Reset()
-	c.fault, c.reserve, c.banks, c.fiq = fault{}, reservation{}, [banks]bank{}, [5]uint64{}
+	c.fault, c.banks, c.fiq = fault{}, [banks]bank{}, [5]uint64{}
+	c.DropReservation()
 	c.sticky, c.ge, c.entered, c.fast = 0, 0, 0, false
 	c.flushTLB(true)
 	c.start()

@@ -196,19 +196,6 @@ func pairing(access func(*CPU, *inst, uint64) bool, mode int) exec {
 	}
 }
 
-// reservation is that of one CPU (ARM ARM, A3.4): the local monitor.
-type reservation struct {
-	pa   uint64
-	size uint8 // bytes; zero when there is none
-}
-
-// reserveAt begins a reservation.
-func (c *CPU) reserveAt(va uint64, size uint8) {
-	if pa, ok := c.DataAddress(va, false); ok {
-		c.reserve = reservation{pa, size}
-	}
-}
-
 // exclusiveLoad is ldrex of a width; aux is the size. That of a doubleword fills two registers.
 func exclusiveLoad(c *CPU, in *inst) {
 	at, size := c.R[in.a&63], in.aux
@@ -231,7 +218,7 @@ func exclusiveLoad(c *CPU, in *inst) {
 	}
 	if ok {
 		c.R[in.dst&63] = uint64(uint32(v))
-		c.reserveAt(at, size)
+		c.Reserve(at, size)
 	}
 }
 
@@ -241,15 +228,10 @@ func exclusiveStore(c *CPU, in *inst) {
 	if !c.aligned(at, uint64(size), always, true) {
 		return
 	}
-	held := false
-	if c.reserve.size != 0 { // without a reservation the address is not translated
-		pa, ok := c.DataAddress(at, true)
-		if !ok {
-			return
-		}
-		held = c.reserved(pa, size)
+	held, ok := c.Reserved(at, size)
+	if !ok {
+		return
 	}
-	c.reserve = reservation{}
 	if !held {
 		c.R[in.dst&63] = 1
 		return
@@ -269,34 +251,10 @@ func exclusiveStore(c *CPU, in *inst) {
 	c.R[in.dst&63] = 0
 }
 
-// BufferStores implements cpus.StoreBufferer: a store of another CPU that leaves its buffer takes a reservation of its line away.
-func (c *CPU) BufferStores(b *mmu.StoreBuffer) { c.BufferWeakly(b, c.loseReservation) }
+// BufferStores implements cpus.StoreBufferer.
+func (c *CPU) BufferStores(b *mmu.StoreBuffer) { c.BufferWeakly(b) }
 
-func (c *CPU) loseReservation(pa uint64, n int) {
-	if line := c.reserve.pa >> c.lineShift; pa>>c.lineShift <= line && line <= (pa+uint64(n)-1)>>c.lineShift {
-		c.reserve = reservation{}
-	}
-}
-
-// reserved reports whether the reservation covers an operand. Among several CPUs it needs the line.
-func (c *CPU) reserved(pa uint64, size uint8) bool {
-	if c.reserve != (reservation{pa, size}) {
-		return false
-	}
-	held, _, _ := c.Cached(uint32(pa >> c.lineShift))
-	return held || c.Bus.Directory == nil
-}
-
-// DropLine implements mmu.Copies: another CPU writes a line of this one's caches, and a reservation in it is
-// lost.
-func (c *CPU) DropLine(line uint32) {
-	c.Core.DropLine(line)
-	if uint32(c.reserve.pa>>c.lineShift) == line {
-		c.reserve = reservation{}
-	}
-}
-
-func clrex(c *CPU, _ *inst) { c.reserve = reservation{} }
+func clrex(c *CPU, _ *inst) { c.DropReservation() }
 
 // swap and swapByte exchange a register with memory, if SCTLR.SW allows them (ARM ARM, A8.8.229).
 func swap(c *CPU, in *inst) {

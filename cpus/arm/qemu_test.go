@@ -190,7 +190,7 @@ func (u *userSim) run(f *form, s *state) *state {
 	for i, v := range s.r {
 		u.R[i] = uint64(v)
 	}
-	u.reserve = reservation{}
+	u.DropReservation()
 	at := uint64(simData + sandbox&0xfff)
 	u.Memory.Write(at, s.mem[:])
 	out := &state{}

@@ -21,17 +21,11 @@ func (c *Core) attach(d *mmu.Directory) {
 	}
 }
 
-// FollowLines has the directory of several CPUs tell an instruction set of lines, which tells the engine (DropLine). It
-// says that what caches hold decides what code does, so that they go on without a cost model.
-func (c *Core) FollowLines(follower mmu.Copies) {
-	if c.Bus.Directory != nil {
-		c.Bus.Directory.Attach(c.Num, follower)
-		c.decisive = true
-	}
-}
-
-// DropLine implements mmu.Copies. The directory calls it when another CPU writes the line.
+// DropLine implements mmu.Copies. The directory calls it when another CPU writes the line, and a reservation in it is lost.
 func (c *Core) DropLine(line uint32) {
+	if c.line(c.reserve.pa) == line {
+		c.DropReservation()
+	}
 	if c.stale == nil {
 		c.l1i.Drop(line)
 	} else {

@@ -91,6 +91,7 @@ type Core struct {
 
 	contexts contexts
 	untimed  untimedState
+	reserve  reservation
 	decisive bool `state:"-"` // what caches hold decides what code does, not only when
 
 	memo   memo   `state:"-"`

@@ -33,7 +33,7 @@ func newOrdered(t *testing.T, weak bool) *orderedToys {
 		Store(&c.Core, dataAt, uint64(0)) // a right to write that is known
 		if weak {
 			o.buffers[i] = past.Buffer(8, nil)
-			c.BufferWeakly(o.buffers[i], func(pa uint64, n int) { o.lost = append(o.lost, fmt.Sprintf("%d: %#x, %d", i, pa, n)) })
+			c.bufferWeakly(o.buffers[i], func(pa uint64, n int) { o.lost = append(o.lost, fmt.Sprintf("%d: %#x, %d", i, pa, n)) })
 		} else {
 			o.buffers[i] = mmu.NewStoreBuffer(first.Memory, 8, nil)
 			c.BufferStores(o.buffers[i])

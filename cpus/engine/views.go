@@ -15,8 +15,12 @@ type views struct {
 	loaded  uint64 // by the running instruction
 }
 
-// BufferWeakly is BufferStores where loads and stores may be made out of order. lost is told of the stores of others.
-func (c *Core) BufferWeakly(b *mmu.StoreBuffer, lost func(pa uint64, n int)) {
+// BufferWeakly is BufferStores where loads and stores may be made out of order. A store of another CPU that leaves its buffer takes a
+// reservation of its line away.
+func (c *Core) BufferWeakly(b *mmu.StoreBuffer) { c.bufferWeakly(b, c.loseReservation) }
+
+// bufferWeakly is BufferWeakly, with what is told of the stores of others.
+func (c *Core) bufferWeakly(b *mmu.StoreBuffer, lost func(pa uint64, n int)) {
 	c.BufferStores(b)
 	c.views = new(views)
 	b.Tell(c.ForgetData, lost)

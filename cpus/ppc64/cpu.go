@@ -50,8 +50,7 @@ type CPU struct {
 	slb     [slbEntries]slbEntry
 	slbNext int // the entry that answered last
 	timers
-	reserve reservation
-	reset   bool // a system reset waits
+	reset bool // a system reset waits
 
 	entered   [2]uint64 // SRR0 and SRR1 of the last delivery
 	traced    uint64    // MSR before the instruction that is stepped
@@ -82,7 +81,7 @@ func New(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 	}
 	c.machine.cpus = append(c.machine.cpus, c)
 	c.Setup(n, c, c, spec, cfg, bus, share)
-	c.FollowLines(c) // beside the caches, reservations do
+	c.HasReservations()
 	for c.lineShift = 0; 1<<c.lineShift < cfg.L1D.Line; c.lineShift++ {
 	}
 	for i, name := range eventNames {
@@ -197,7 +196,8 @@ func (c *CPU) Signal(line int) {
 // Reset implements cpus.Signals. The time base goes on.
 func (c *CPU) Reset() {
 	c.Engine.Reset()
-	c.fault, c.reserve = fault{}, reservation{}
+	c.fault = fault{}
+	c.DropReservation()
 	c.srr, c.sprg, c.hid, c.entered = [2]uint64{}, [4]uint64{}, [2]uint64{}, [2]uint64{}
 	c.dar, c.dsisr, c.dabr, c.asr, c.ctrl = 0, 0, 0, 0, 0
 	c.reset, c.untraced, c.traced = false, false, 0

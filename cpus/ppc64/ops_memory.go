@@ -244,12 +244,6 @@ func dcbz(c *CPU, in *inst) {
 	}
 }
 
-// reservation is that of one CPU (Book II, Load and Reserve and Store Conditional Instructions).
-type reservation struct {
-	pa   uint64
-	size uint8 // bytes; zero when there is none
-}
-
 func lwarx(c *CPU, in *inst) {
 	at := c.ea(in)
 	if !c.aligned(at, 4) || !c.LoadNewest(at, 4) {
@@ -257,7 +251,7 @@ func lwarx(c *CPU, in *inst) {
 	}
 	if v, ok := load32(c, at); ok {
 		c.R[in.dst&63] = v
-		c.reserveAt(at, 4)
+		c.Reserve(at, 4)
 	}
 }
 
@@ -268,33 +262,12 @@ func ldarx(c *CPU, in *inst) {
 	}
 	if v, ok := load64(c, at); ok {
 		c.R[in.dst&63] = v
-		c.reserveAt(at, 8)
+		c.Reserve(at, 8)
 	}
 }
 
-func (c *CPU) reserveAt(va uint64, size uint8) {
-	if pa, ok := c.DataAddress(va, false); ok {
-		c.reserve = reservation{pa, size}
-	}
-}
-
-// DropLine implements mmu.Copies: another CPU writes a line of this one's caches, and a reservation in it
-// is lost.
-func (c *CPU) DropLine(line uint32) {
-	c.Core.DropLine(line)
-	if uint32(c.reserve.pa>>c.lineShift) == line {
-		c.reserve = reservation{}
-	}
-}
-
-// BufferStores implements cpus.StoreBufferer: a store of another CPU that leaves its buffer takes a reservation of its line away.
-func (c *CPU) BufferStores(b *mmu.StoreBuffer) { c.BufferWeakly(b, c.loseReservation) }
-
-func (c *CPU) loseReservation(pa uint64, n int) {
-	if line := c.reserve.pa >> c.lineShift; pa>>c.lineShift <= line && line <= (pa+uint64(n)-1)>>c.lineShift {
-		c.reserve = reservation{}
-	}
-}
+// BufferStores implements cpus.StoreBufferer.
+func (c *CPU) BufferStores(b *mmu.StoreBuffer) { c.BufferWeakly(b) }
 
 // sync is sync and ptesync, and lwsync, which lets loads go before older stores (Book II, Memory Barrier Instructions).
 func sync(c *CPU, in *inst) {
@@ -308,15 +281,6 @@ func sync(c *CPU, in *inst) {
 
 // eieio orders stores to storage that is cached, and nothing else there.
 func eieio(c *CPU, _ *inst) { c.OrderStores() }
-
-// reserved reports whether the reservation covers an operand. Among several CPUs it needs the line.
-func (c *CPU) reserved(pa uint64, size uint8) bool {
-	if c.reserve != (reservation{pa, size}) {
-		return false
-	}
-	held, _, _ := c.Cached(uint32(pa >> c.lineShift))
-	return held || c.Bus.Directory == nil
-}
 
 func stwcx(c *CPU, in *inst) {
 	at := c.ea(in)
@@ -335,20 +299,14 @@ func stdcx(c *CPU, in *inst) {
 }
 
 // conditional reports whether the store is to be made, and ends the reservation. It sets field 0 for one
-// that is not. Without a reservation the address is not translated.
+// that is not.
 func (c *CPU) conditional(va uint64, size uint8) bool {
 	if !c.aligned(va, uint64(size)) {
 		return false
 	}
-	ok := false
-	if c.reserve.size != 0 {
-		pa, translated := c.DataAddress(va, true)
-		if !translated {
-			return false
-		}
-		ok = c.reserved(pa, size)
+	held, ok := c.Reserved(va, size)
+	if ok {
+		c.R[rCR0] = c.summary()
 	}
-	c.reserve = reservation{}
-	c.R[rCR0] = c.summary()
-	return ok
+	return held
 }

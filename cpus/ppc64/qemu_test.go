@@ -184,7 +184,7 @@ func (u *userSim) run(f *form, s *state) *state {
 	u.setCR(s.cr, 0xff)
 	u.setXER(s.xer)
 	u.R[rLR], u.R[rCTR] = s.lr, s.ctr
-	u.reserve = reservation{}
+	u.DropReservation()
 	at := uint64(simData + sandbox&0xfff)
 	u.Memory.Write(at, s.mem[:])
 	out := &state{}
