@@ -73,7 +73,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestOfSeveral has means and extremes of numbers without their signs, and refuses those of nothing.
+// TestOfSeveral has means and extremes of numbers without their signs. There are none of no numbers.
 func TestOfSeveral(t *testing.T) {
 	all := []Quantity{{V: 3, From: "a"}, {V: -5, From: "b"}, {V: 4, From: "c"}}
 	most := require.Must(largest(all))(t)
