@@ -139,7 +139,11 @@ func (c *Core) melt(d ticks, w []uint64) {
 	c.stores = [forwards]storeTimes{}
 	for ; sent != 0; sent &= sent - 1 {
 		i := uint64(bits.TrailingZeros64(sent))
-		c.stores[(c.placed-i)&(forwards-1)] = storeTimes{d + ticks(w[0]), d + ticks(uint32(w[1])>>1), w[1]&1 != 0, d + ticks(w[1]>>32)}
+		s := storeTimes{d + ticks(w[0]), d + ticks(w[1]>>1), w[1]&1 != 0, 0}
+		if c.conflicts != nil {
+			s.commit, s.address = d+ticks(uint32(w[1])>>1), d+ticks(w[1]>>32)
+		}
+		c.stores[(c.placed-i)&(forwards-1)] = s
 		w = w[2:]
 	}
 	clear(c.ring[:c.rob])

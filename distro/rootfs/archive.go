@@ -69,7 +69,7 @@ func unpacked(b []byte, limit int) ([]byte, error) {
 	default:
 		return b, nil
 	}
-	room := min(int(size), limit, mostDeflated*len(b)) // a small file may say anything of its size
+	room := int(min(int64(size), int64(limit), mostDeflated*int64(len(b)))) // a small file may say anything of its size
 	out := bytes.NewBuffer(make([]byte, 0, room+1+bytes.MinRead))
 	if _, err := out.ReadFrom(io.LimitReader(r, int64(limit)+1)); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)

@@ -140,7 +140,7 @@ func sparse(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// FuzzArchive reads any bytes as an archive, packed or not, or as an image: an error, or a tree whose files are those that it lists.
+// FuzzArchive reads any bytes as an archive or an image. It ends with an error, or with a tree that lists each file under its name.
 func FuzzArchive(f *testing.F) {
 	root := Tar(f, File{Name: "bin/"}, File{Name: "bin/x", Data: "x"}, File{Name: "y", To: "bin/x"}, File{Name: "z", To: "=bin/x"})
 	var l Layout

@@ -45,7 +45,10 @@ func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserToo
 		return fmt.Errorf("command: %w", err)
 	}
 	if w.Folder = image.Folder; w.Folder != "" {
-		if _, there := tree.Find(w.Folder); !there {
+		switch f, there := tree.Find(w.Folder); {
+		case there && f.Mode&^0o7777 != rootfs.Folder:
+			return fmt.Errorf("root: the image starts its program in %s, which is no folder", w.Folder)
+		case !there:
 			tree.Put(distro.File{Name: strings.Trim(w.Folder, "/"), Mode: distro.ModeFolder}) // as a runtime of containers makes it
 		}
 	}

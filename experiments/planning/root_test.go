@@ -108,6 +108,9 @@ kind = "none"
 	image.Entrypoint[0], image.Folder = "busybox", "/srv/data"
 	exptest.Write(t, dir, "image.tar", string(imagetest.Docker(t, image, layer)))
 	w := require.Must(plan(file))(t).Linux.Working
+	image.Folder = "/bin/busybox"
+	exptest.Write(t, dir, "image.tar", string(imagetest.Docker(t, image, layer)))
+	require.Error(t, require.Err(plan(file)), "the image starts its program in /bin/busybox, which is no folder", "a file as the folder")
 	require.That(t, w.Folder == "/srv/data" && bytes.Contains(w.Archive, []byte("srv/data\x00")), "it starts in %q, which is not made", w.Folder)
 	for entry, want := range map[string]string{
 		"none": "workload.command: none of the image is in no folder of its PATH", "/none": "workload.command: the root has no file /none",

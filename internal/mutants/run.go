@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,7 +137,7 @@ func (b *Bench) run(ctx context.Context, out io.Writer, test string, env []strin
 	}
 	short, cancel := context.WithTimeout(ctx, 4*limit)
 	defer cancel()
-	seconds := strconv.Itoa(int(limit.Seconds()) * runtime.NumCPU())
+	seconds := strconv.Itoa(int(math.Ceil(limit.Seconds())) * runtime.NumCPU())
 	c := exec.CommandContext(short, "sh", "-c", `ulimit -t "$0"; exec "$@"`, seconds,
 		binary, "-test.run=^"+name+"$", "-test.v", "-test.failfast", "-test.short="+strconv.FormatBool(b.Short))
 	c.Dir, c.Env = filepath.Join(b.root, pkg), append(os.Environ(), env...)
