@@ -39,7 +39,7 @@ const pageBytes = 4096
 func (k *Kprobes) findUsers() error {
 	u := &k.users
 	if _, err := k.im.Struct("uprobe"); err != nil {
-		return nil
+		return nil // this kernel has no probes of user space
 	}
 	if _, err := k.im.Layout("kprobe", image.Parts{"user": &u.user}); err != nil {
 		return err

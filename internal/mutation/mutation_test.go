@@ -102,7 +102,6 @@ none 20: func none() (int, string, bool) { return 0, "", false } -> func none() 
 nothing 26: _ = func() string { return x } -> 
 failing 30: if err := fail(); err != nil { -> if err := fail(); !(err != nil) {
 failing 30: if err := fail(); err != nil { -> if err := fail(); err == nil {
-failing 31: return 5, true, err -> return 5, true, *new(error)
 failing 33: return 6, true, fail() -> return (6 + 1), true, fail()
 failing 33: return 6, true, fail() -> return (6 - 1), true, fail()
 failing 33: return 6, true, fail() -> return *new(int), true, fail()

@@ -35,6 +35,7 @@ type finder struct {
 	at      func(token.Pos) int
 	results *ast.FieldList
 	idle    [][2]int // zeros beside false and values beside an error, which no caller looks at
+	lost    []int    // errors that a block of `if err != nil` returns
 	all     []change
 }
 
@@ -138,21 +139,28 @@ func (s *finder) returned(n *ast.ReturnStmt) {
 		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == `""` || s.of(x) == "true" || s.of(x) == "false" || s.of(x) == of+"{}":
 		case of == "bool":
 			s.put(x.Pos(), x.End(), "!("+s.of(x)+")")
-		default:
+		case of != "error" || !slices.Contains(s.lost, s.at(x.Pos())):
 			s.put(x.Pos(), x.End(), "*new("+of+")")
 		}
 	}
 }
 
-// failed notes the values that stand beside an error where there is one.
+// failed notes what is returned where there is an error: the values beside it, which no caller looks at, and the error itself, without
+// which internal/rules (TestErrorsAreReturned) refuses the function.
 func (s *finder) failed(n *ast.IfStmt) {
 	if s.of(n.Cond) != "err != nil" {
 		return
 	}
 	for _, x := range n.Body.List {
-		if r, ok := x.(*ast.ReturnStmt); ok && len(r.Results) > 1 && s.of(r.Results[len(r.Results)-1]) == "err" {
+		r, ok := x.(*ast.ReturnStmt)
+		if !ok || len(r.Results) == 0 {
+			continue
+		}
+		last := r.Results[len(r.Results)-1]
+		if len(r.Results) > 1 && s.of(last) == "err" {
 			s.idle = append(s.idle, [2]int{s.at(r.Results[0].Pos()), s.at(r.Results[len(r.Results)-2].End())})
 		}
+		s.lost = append(s.lost, s.at(last.Pos()))
 	}
 }
 
