@@ -3,10 +3,13 @@ package compare
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"strings"
 	"testing"
 
 	"kprobesim/internal/require"
+	"kprobesim/results"
+	"kprobesim/results/resultstest"
 )
 
 // written is one comparison in every form.
@@ -20,17 +23,28 @@ func written(t *testing.T) map[string]string {
 	return out
 }
 
-func TestForms(t *testing.T) {
-	out := written(t)
-	for form, want := range map[string]string{
-		"text":     "    waived   cycles_per_hit: 10 -> 20 cycles (+10, +100.000 %)\n             a,b: 50% (until 2026-03-01, checks.toml:1:3)\n",
-		"markdown": "| k on m, i386 2005 | cycles_per_hit | 100 | 102 | +2.00 % | moved |\n",
-		"github":   "::notice title=e o on m%2C i386 2005::cycles_per_hit: 10 -> 20 cycles (+10, +100.000 %25), waived: a,b: 50%25 (until 2026-03-01, checks.toml:1:3)%0ADiffers: ",
-	} {
-		require.That(t, strings.Contains(out[form], want), "%s has no %q:\n%s", form, want, out[form])
+// unusual is a finding on several CPUs of a replicate that was zero, with parts and more metrics behind it than are named, and a record that
+// stands alone on each side.
+func unusual(t *testing.T) *Comparison {
+	record := func(metric, value string) results.Record {
+		return results.Record{Point: results.Point{Machine: "m", ISA: "i386", Era: "2005", Probe: "k", CPUs: 2, Seed: 12, Replicate: 1}, Metric: metric, Unit: "us", Value: resultstest.Value(t, value)}
 	}
-	n := strings.Count(out["github"], "::error ")
-	require.That(t, n == 3, "%d errors, want what moved, what is missing and what is new:\n%s", n, out["github"])
+	differ := func(old, now string) Change { return change(record("us_per_hit", old), record("us_per_hit", now)) }
+	f := Finding{Change: differ("0", "0.5"), Parts: []Change{differ("3", "1")}, Follow: strings.Fields("a b c d e f"), Verdict: Moved}
+	return &Comparison{
+		Name: "u", Old: "old", New: "new", Records: 9, Causes: []string{"one", "two"}, Notes: []string{"a note"},
+		Places: []Place{{Point: f.New.Point, Findings: []Finding{f, {Change: differ("2", "1"), Verdict: allowed, Why: "rule"}}, Missing: []results.Record{record("gone", "1")}, Added: []results.Record{record("new", "2")}}},
+	}
+}
+
+// TestEveryForm holds what each form writes of findings of every kind, and of a comparison that found nothing.
+func TestEveryForm(t *testing.T) {
+	all := []*Comparison{Compare(sides(t), rules(t, "[[waivers]]\nprobe = \"o\"\nreason = \"a,b: 50%\"\nexpires = \"2026-03-01\"")), unusual(t), {Name: "same", Old: "o", Records: 3}}
+	var out strings.Builder
+	for _, f := range Formats() {
+		fmt.Fprintf(&out, "-- %s\n%s", f.Name, require.Must(f.Write(all))(t))
+	}
+	require.Golden(t, *update, "forms.txt", []byte(out.String()))
 }
 
 func TestJSON(t *testing.T) {

@@ -74,6 +74,20 @@ func oddPages() []page {
 		}
 		styles.Series = append(styles.Series, s)
 	}
+	upright := layers(3)
+	for i := range 14 {
+		upright.Groups, upright.Totals = append(upright.Groups, fmt.Sprint("g", i)), append(upright.Totals, 1000+float64(i))
+		for l := range upright.Layers {
+			upright.Layers[l].Values = append(upright.Layers[l].Values, 300)
+		}
+	}
+	upright.Totals = append(upright.Totals, 7, 8)
+	far := func(n int, ratio float64) (all []XY) {
+		for i := range n {
+			all = append(all, XY{X: math.Round(1000 * math.Pow(ratio, float64(i))), Y: float64(i)})
+		}
+		return all
+	}
 	tall := &Panels{Columns: 3}
 	for i, title := range []string{"a", strings.Repeat("long ", 12), "c", "d"} {
 		tall.Panels = append(tall.Panels, bar(title, float64(i)))
@@ -93,6 +107,13 @@ func oddPages() []page {
 		{"one logarithmic point", &Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 8, Y: 3}}}}, LogX: true, LogY: true}},
 		{"twelve lines", styles},
 		{"lines beside bars of height", &Panels{Columns: 2, Frame: Frame{Width: 165}, Panels: []Panel{styles, styles}}},
+		{"upright sums", upright},
+		{"upright sums in panels", &Panels{Columns: 2, Frame: Frame{Width: 100}, Panels: []Panel{upright, upright}}},
+		{"many values of a logarithmic axis", &Lines{Series: []LineSeries{{Name: "s", Points: far(13, 2)}}, LogX: true}},
+		{"near values of a logarithmic axis", &Lines{Series: []LineSeries{{Name: "s", Points: far(4, 1.39)}}, LogX: true}},
+		{"labels that run into each other", &Lines{Frame: Frame{Width: 40}, Series: []LineSeries{{Name: "s", Points: far(12, 1.41)}}, LogX: true}},
+		{"bare panels", &Panels{Columns: 2, Frame: Frame{Bare: true}, Panels: []Panel{bar("left", 1), bar("right", 2)}}},
+		{"tornado of panels", &Tornado{Columns: 2, Panels: []TornadoPanel{{"k", []Swing{{"number", -3, 7}, {"another", 1, -2}}}, {"b", []Swing{{"number", 0.5, 0.25}}}}}},
 		{"bare", &Bars{Frame: Frame{Title: "not drawn", Bare: true, Width: 60}, Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 3}}}}}},
 		{"nothing moves", &Tornado{Columns: 1, Panels: []TornadoPanel{{"k", []Swing{{"n", 0, 0}}}}}},
 	}

@@ -34,6 +34,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"carriage return", header + strings.Replace(row, "\n", "\r\n", 1), "f:2: "},
 		{"cpus", header + strings.Replace(row, ",1,1,", ",01,1,", 1), "f:2: "},
 		{"seed", header + strings.Replace(row, ",1,1,", ",1,-1,", 1), `f:2: seed "-1"`},
+		{"no number of cpus", header + strings.Replace(row, ",1,1,", ",x,1,", 1), `f:2: cpus "x" is not a plain number`},
 		{"value", header + strings.Replace(row, "1.5", "1e5", 1), `f:2: value "1e5"`},
 		{"role", header + strings.Replace(row, "fitted", "Fitted", 1), `f:2: record e k c: role "Fitted"`},
 		{"quoted", header + strings.Replace(row, "e,", `"e",`, 1), "f:2: "},
@@ -73,13 +74,26 @@ func TestReplicateColumn(t *testing.T) {
 	require.That(t, !bytes.Contains(CSV(resultstest.Sample(t)), []byte("replicate")), "a set without replicates has the column")
 	for text, want := range map[string]string{
 		strings.ReplaceAll(string(data), ",0,1,k", ",0,01,k"):        "x.csv:4: ",
-		strings.ReplaceAll(string(data), ",0,1,k", ",0,-1,k"):        "x.csv:",
+		strings.ReplaceAll(string(data), ",0,1,k", ",0,-1,k"):        "x.csv:4: record e k cycles_per_hit: replicate -1 is below zero",
+		strings.ReplaceAll(string(data), ",0,1,k", ",0,x,k"):         `x.csv:4: replicate "x" is not a plain number`,
 		strings.Join(strings.SplitAfter(string(data), "\n")[:3], ""): "x.csv:1: ",
 		strings.ReplaceAll(string(data), ",0,1,k", ",0,2,k"):         "x.csv:6: record e k cycles_per_hit is there twice",
 		strings.Replace(string(data), "\n", "\n1,2\n", 1):            "x.csv:2: 2 fields, want 12",
 	} {
 		require.Error(t, require.Err(ReadCSV("x.csv", strings.NewReader(text))), want, "%s", text)
 	}
+}
+
+// TestLargeNumbers writes numbers of many digits in each form and reads them back.
+func TestLargeNumbers(t *testing.T) {
+	s := &results.Set{}
+	at := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 2147483647, Seed: 1<<64 - 1, Probe: "k", Replicate: 1234567890}
+	require.NoError(t, s.Add(results.Record{Point: at, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "3999999999999.999999"), Role: results.Simulated}))
+	csv := CSV(s)
+	again := require.Must(ReadCSV("x", bytes.NewReader(csv)))(t)
+	_, parsed, err := ReadJSON("x", require.Must(JSON(s, About{Name: "e"}))(t))
+	require.NoError(t, err)
+	require.That(t, strings.Contains(string(csv), "e,m,i,2010,2147483647,18446744073709551615,1234567890,k,") && bytes.Equal(CSV(again), csv) && bytes.Equal(CSV(parsed), csv), "of\n%s\ncame\n%s\nand\n%s", csv, CSV(again), CSV(parsed))
 }
 
 // TestOverridesDiffer refuses lines of different settings, and settings that are written otherwise.
