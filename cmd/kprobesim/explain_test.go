@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/distro/probing"
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
@@ -43,5 +44,25 @@ func TestExplainFails(t *testing.T) {
 	var out, said bytes.Buffer
 	if code := run([]string{"explain", "--kernel", kernel, "--all", "--verify", "--answers", file}, &out, &said); code != exitFailed || !strings.Contains(said.String(), file) {
 		t.Errorf("exit code %d\n%s", code, said.String())
+	}
+}
+
+// TestSentences holds what is said of a place of a packaged kernel, for each kind of verdict.
+func TestSentences(t *testing.T) {
+	const exception, copied = "a probe is a breakpoint: one exception, and the kernel does what the instruction would do",
+		"a probe is a breakpoint: an exception, a copy of the instruction, and a second exception behind it"
+	for _, x := range []struct {
+		of   probing.Verdict
+		want []string
+	}{
+		{probing.Verdict{Rule: "r", Errno: 22, Why: "why", Event: true}, []string{"no probe (r, error 22): why"}},
+		{probing.Verdict{Probe: true, Kind: "ftrace", Event: true}, []string{"a probe rests on ftrace: the function calls the handlers at its start, and no exception is taken"}},
+		{probing.Verdict{Probe: true, Kind: "emulated", Kept: "k", KeptWhy: "so", Event: true}, []string{exception, "it stays a breakpoint (k): so"}},
+		{probing.Verdict{Probe: true, Kind: "stepped", Optimized: true}, []string{
+			copied, "a moment later it is a jump without an exception, unless it has a post handler",
+			"a trace event may not stand there, because ftrace does not know the function; a module's probe may",
+		}},
+	} {
+		require.Equal(t, strings.Join(sentences(x.of), "\n"), strings.Join(x.want, "\n"), "%+v", x.of)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -134,6 +135,27 @@ func TestPaperSearches(t *testing.T) {
 	if _, err := a.searches(7, func(*races.Scenario, *races.Variant, races.Options) (races.Tally, error) { return races.Tally{}, bad }); !errors.Is(err, bad) {
 		t.Errorf("%v, want %v", err, bad)
 	}
+}
+
+// TestArtifactIsMeasured runs the commands of the artifact, in the place of which stand scripts, and stops at one that fails.
+func TestArtifactIsMeasured(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("PATH", dir)
+	script := func(name, text string) { require.NoError(t, os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755)) }
+	script("go", "exit 0")
+	script("kprobesim", "exit 0")
+	var out, said bytes.Buffer
+	require.NoError(t, newApp(&out, &said).measureArtifact("file"))
+	a := require.Must(paper.ReadArtifact("file", require.Must(os.ReadFile("file"))(t)))(t)
+	require.Need(t, len(a.Commands) == len(paper.Steps()) && strings.Count(out.String(), " MiB  ") == len(a.Commands), "%+v\n%s", a, &out)
+	for i, c := range a.Commands {
+		require.That(t, c.Command == paper.Steps()[i].Command && c.Seconds >= 0 && c.Seconds < 60 && c.MiB >= 0 && c.MiB < 4096, "%+v", c)
+	}
+	require.That(t, strings.Contains(a.Host, fmt.Sprintf(", %d cores, go", runtime.NumCPU())) && !strings.Contains(a.Host, "\n"), "the host is %q", a.Host)
+	script("kprobesim", `[ "$1" != check ]`)
+	require.Error(t, newApp(&out, &said).measureArtifact("other"), "./kprobesim check: exit status 1", "a command that fails")
+	require.That(t, !exists("other"), "a file was written")
 }
 
 // TestPaperHasNoTypedNumbers wants no digit in the prose of the template: each is asked of the results. Names have

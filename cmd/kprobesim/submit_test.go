@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"kprobesim/internal/require"
@@ -170,4 +171,42 @@ func TestSubmitGoesOn(t *testing.T) {
 	other := submitted4(&said, s.array.Dir)
 	require.NoError(t, other.write(false))
 	require.Equal(t, fmt.Sprint(other.state), "{map[1:7 2:8 3:7 4:8] map[1:1 2:2 3:1 4:2]}", "kept is")
+}
+
+// TestSubmitRuns has shards run to their ends by scripts in the place of Slurm's commands: one fails the first time, and the queue gives
+// no answer at first. A queue that never answers ends the submission.
+func TestSubmitRuns(t *testing.T) {
+	bin, dir := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"squeue": `[ -e asked ] || { : >asked; exit 1; }`,
+		"sbatch": `case "$2" in
+--array=1-4) for n in 1 3 4; do echo 0 >status-$n; done; echo 1 >status-2 ;;
+--array=2) echo 0 >status-2 ;;
+esac
+echo 8`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\ncd "+dir+"\n"+text+"\n"), 0o755))
+	}
+	t.Setenv("PATH", bin)
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		s := submitted4(&said, dir)
+		s.state = submitted{map[int]string{}, map[int]int{}}
+		require.NoError(t, s.run())
+		require.Equal(t, said.String(), `job 8 has 4 shards
+0 of 4 shards done
+shard 2 of 4 is submitted again: exit code 1
+job 8 has 1 shard
+3 of 4 shards done
+4 of 4 shards done
+`, "said is")
+		require.That(t, time.Since(s.begun) == 3*time.Second, "it took %s", time.Since(s.begun))
+	})
+	t.Setenv("PATH", dir)
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		s := submitted4(&said, dir)
+		require.Error(t, s.run(), "squeue", "a queue that never answers")
+		require.That(t, time.Since(s.begun) == 30*time.Second, "it was asked for %s", time.Since(s.begun))
+	})
 }

@@ -7,11 +7,16 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"kprobesim/experiments/explaining"
 	"kprobesim/experiments/running"
@@ -299,6 +304,56 @@ func TestPlanningTells(t *testing.T) {
 	tell("slow", 40, 40)
 	want := "slow: planning, 2 of 40 combinations of the sweep\nslow: planning, 32 of 40 combinations of the sweep\n"
 	require.Equal(t, said.String(), want, "said\n")
+}
+
+// TestTerminal has each line of progress stand in the place of the one before it, and none at the end.
+func TestTerminal(t *testing.T) {
+	var said bytes.Buffer
+	p := newProgress(&locked{w: &said}, "many")
+	p.terminal = true
+	p.start(2, 1)
+	p.point(1, 2, outcome(&schema.Point{Name: "k"}))
+	p.point(2, 2, &running.Outcome{Point: &schema.Point{Name: "b\x1b"}, Err: errors.New("no luck")})
+	p.finish()
+	const over = "\r\x1b[K"
+	require.Equal(t, said.String(), over+"many: 1 of 2 points, last k ok"+over+"many: 2 of 2 points, last b\\x1b failed"+over, "said\n")
+}
+
+// TestOptions holds all options: their types, defaults, letters, and what one means that stands alone.
+func TestOptions(t *testing.T) {
+	var list strings.Builder
+	var of func(c *cobra.Command)
+	of = func(c *cobra.Command) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			fmt.Fprintf(&list, "%s --%s %s %q, letter %q, alone %q, hidden %v\n", c.CommandPath(), f.Name, f.Value.Type(), f.DefValue, f.Shorthand, f.NoOptDefVal, f.Hidden)
+		})
+		for _, sub := range c.Commands() {
+			of(sub)
+		}
+	}
+	a := newApp(io.Discard, io.Discard)
+	of(a.root())
+	require.Lines(t, filepath.Join("testdata", "options.txt"), list.String(), *update)
+}
+
+// TestOrigins lists machines with shares of origins that are the whole together, but for rounding.
+func TestOrigins(t *testing.T) {
+	code, out, said := command(nil, "list", "machines", "--long")
+	require.Need(t, code == exitOK, "exit code %d: %s", code, said)
+	machines := 0
+	for line := range strings.Lines(out) {
+		title, shares, ok := strings.Cut(line, " numbers, ")
+		if !ok {
+			continue
+		}
+		n, sum := require.Must(strconv.Atoi(title[strings.LastIndex(title, " ")+1:]))(t), 0
+		for _, m := range regexp.MustCompile(`(\d+) % \w`).FindAllStringSubmatch(shares, -1) {
+			sum += require.Must(strconv.Atoi(m[1]))(t)
+		}
+		machines++
+		require.That(t, n > 10 && sum >= 98 && sum <= 102, "%d %% of %d numbers: %s", sum, n, line)
+	}
+	require.That(t, machines > 5, "%d machines\n%s", machines, out)
 }
 
 // outcome is that of a point that ended well.

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -34,18 +37,11 @@ func TestWhatIf(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"no symbol nothing":                      {"kprobe:nothing"},
-		"no probe may stand at":                  {"kprobe:get_kprobe"},
-		"has no tracepoint sched/nothing":        {"tracepoint:sched/nothing"},
-		"leave the offset out":                   {"kretprobe:vfs_write+5"},
-		"fentry cannot attach to xas_load":       {"fentry:xas_load"},
-		"write KIND:TARGET":                      {"vfs_write"},
-		"write events a second":                  {"kprobe:vfs_write", "--rate", "many"},
-		"needs a --rate":                         {"kprobe:vfs_write", "--limit", "3"},
-		"it is empty, count or ringbuf":          {"kprobe:vfs_write", "--program", "all"},
-		"--cpus and --limit must be positive":    {"kprobe:vfs_write", "--cpus", "0"},
-		"it is text or json":                     {"kprobe:vfs_write", "--format", "yaml"},
-		"--rate \"1e13\": write events a second": {"kprobe:vfs_write", "--rate", "1e13"},
+		"no symbol nothing":                {"kprobe:nothing"},
+		"no probe may stand at":            {"kprobe:get_kprobe"},
+		"has no tracepoint sched/nothing":  {"tracepoint:sched/nothing"},
+		"leave the offset out":             {"kretprobe:vfs_write+5"},
+		"fentry cannot attach to xas_load": {"fentry:xas_load"},
 	} {
 		code, _, stderr := ask(args...)
 		require.That(t, code == exitUsage && strings.Contains(stderr, want), "%q: exit code %d, %s; want %q", args, code, stderr, want)
@@ -56,5 +52,21 @@ func TestWhatIf(t *testing.T) {
 func TestPerSecond(t *testing.T) {
 	for text, want := range map[string]float64{"": 0, "50000": 50000, "200k": 200e3, "1.5M": 1.5e6, "1e6": 1e6} {
 		require.Got(perSecond(text))(t, want, "%q", text)
+	}
+}
+
+// TestTellWhatIf prints an answer for people and for programs, and its exit code says whether it is over the limit.
+func TestTellWhatIf(t *testing.T) {
+	answer := &whatif.Answer{Probe: "kprobe:f", Rate: 1000, CPUs: 2, Hz: 1e9, Limit: 0.5, Ways: []whatif.Cost{{Way: "kprobe", Each: 0.75}}}
+	for _, format := range []string{"text", "json"} {
+		for _, answer.Over = range []bool{false, true} {
+			var out, said bytes.Buffer
+			err := newApp(&out, &said).tellWhatIf(&whatIfOptions{format: format, limit: 0.5}, answer)
+			require.That(t, (err != nil) == answer.Over, "over %v: %v", answer.Over, err)
+			if f := (*failure)(nil); errors.As(err, &f) {
+				require.Equal(t, fmt.Sprint(f.code, " ", f), fmt.Sprint(exitRegression, " what-if: kprobe:f takes 0.750 % of each CPU, and the limit is 0.500 %"), "over")
+			}
+			require.That(t, format == "json" == json.Valid(out.Bytes()) && strings.HasSuffix(out.String(), map[string]string{"json": "\n}\n", "text": answer.Text()}[format]), "%s:\n%s", format, &out)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package webpage_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"kprobesim/results/formats"
 	"kprobesim/results/outdir"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // hostile is text that would leave its place on a page if nothing held it there.
 const hostile = `</title></style></script><script>alert(1)</script><img src=x onerror="alert(2)">`
@@ -105,6 +108,44 @@ func TestPage(t *testing.T) {
 }
 
 // TestSameRunsHaveNoDifferences compares a directory with a copy.
+// odd are the files of a results directory with replicates of a point that small has with other units and origins, one point more, and
+// no inputs, title or picture of their own.
+func odd(t *testing.T) map[string][]byte {
+	set := &results.Set{}
+	for i, row := range []string{"k cycles_per_hit us 2310", "k cycles_per_hit us 2312", "k cycles_per_hit us 2317", "b us_per_hit us 0.43", "b us_per_hit us 0.43", "b us_per_hit us 0.43", "fresh hits hits 3", "fresh hits hits 3", "fresh hits hits 3"} {
+		f := strings.Fields(row)
+		p := results.Point{Experiment: "toy", Machine: "toy-1", ISA: "toy", Era: "2010", CPUs: 1, Probe: f[0], Replicate: i % 3}
+		require.NoError(t, set.Add(results.Record{Point: p, Metric: f[1], Unit: f[2], Value: require.Must(results.ParseValue(f[3]))(t), Role: results.Simulated}))
+	}
+	manifest, err := (&outdir.Manifest{Program: outdir.Program{Version: "v1"}, Seed: 7, Points: []outdir.PointStatus{{Name: "k", Status: outdir.StatusOK}}}).JSON()
+	require.NoError(t, err)
+	return map[string][]byte{
+		reports.ResultsName: formats.CSV(set), outdir.ManifestName: manifest, "overhead.svg": []byte(`<svg xmlns="http://www.w3.org/2000/svg"></svg>`), "overhead.txt": []byte("a caption\nmore"),
+		reports.JSONName: require.Must(formats.JSON(set, formats.About{Name: "toy", Kind: "overhead"}))(t),
+	}
+}
+
+// TestWholePage holds the page of five runs of four experiments, less its style, script and pictures.
+func TestWholePage(t *testing.T) {
+	golden := require.Must(filepath.Abs(filepath.Join("testdata", "page.txt")))(t)
+	t.Chdir(t.TempDir())
+	dirs := []string{"one", "two", "odd", "four", "five"}
+	for i, name := range dirs {
+		files := small(t, fmt.Sprint(2310+i))
+		if name == "odd" {
+			files = odd(t)
+		} else {
+			set := require.Must(formats.ReadCSV("x", strings.NewReader(string(files[reports.ResultsName]))))(t)
+			files[reports.JSONName] = require.Must(formats.JSON(set, formats.About{Name: "toy", Title: fmt.Sprint("Toy ", i), Kind: "overhead"}))(t)
+			files["overhead.svg"] = []byte(picture)
+		}
+		write(t, name, files)
+	}
+	text := string(require.Must(webpage.Write(dirs))(t))
+	text = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|base64,[^"]*`).ReplaceAllString(text, "")
+	require.Lines(t, golden, text, *update)
+}
+
 func TestSameRunsHaveNoDifferences(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "one", small(t, "2310"))
