@@ -90,19 +90,19 @@ func (t took) shortest(u took) took { return took{min(t.more, u.more), min(t.les
 func (h *Host) times(block []byte, pages []uint64, copies int) (took, error) {
 	times := times(hostLoops, copies)
 	return h.took(program(block, copies, times, true), program(block, copies/2, times, true),
-		&native.Job{Pages: pages, Fill: fillWord, Passes: passes, Repeats: repeats})
+		&native.Job{Pages: pages, Fill: fillWord, Passes: passes, Repeats: repeats}, near)
 }
 
 // Difference times two programs in core cycles, and returns by how much the first is longer, of so many parts that it has more. A
 // host on which the longer one takes no longer is busy.
 // The job says the rest.
 func (h *Host) Difference(more, less []byte, parts int, j *native.Job) (float64, error) {
-	t, err := h.took(more, less, j)
+	t, err := h.took(more, less, j, near)
 	return (t.more - t.less) / float64(parts), err
 }
 
-// took times two programs until their times agree, in passes that had the core to themselves.
-func (h *Host) took(more, less []byte, j *native.Job) (took, error) {
+// took times two programs until their two shortest times agree within a share, in passes that had the core to themselves.
+func (h *Host) took(more, less []byte, j *native.Job, near float64) (took, error) {
 	j.Programs, j.Control = [][]byte{h.clock[0], more, h.clock[1], less, h.crowd}, control
 	var all [4][]uint64
 	for range rounds {

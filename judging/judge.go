@@ -15,6 +15,7 @@ type Verdict struct {
 	Blocks  []*Block
 	Left    map[string]int // blocks that do not count, by the reason
 	MCAName string         // "" where it was not asked
+	Cases   []*Case
 }
 
 // Judging compares blocks.

@@ -11,6 +11,7 @@ import (
 	"kprobesim/cpus/x86"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
+	"kprobesim/internal/native"
 	"kprobesim/mmu"
 )
 
@@ -43,9 +44,15 @@ type world struct {
 	pages []uint64
 }
 
-// load makes a world, in memory of the host that is given back behind it.
-func (p *Pricer) load(of *host.Pages, code []byte, pages []uint64) (*world, error) {
-	w := &world{mem: mmu.NewMemoryOf(of.Zeroed, ram), pages: pages}
+// load makes a world, in memory of the host that is given back behind it. Chains lie behind the rest, one after the other, each
+// at a large page.
+func (p *Pricer) load(of *host.Pages, code []byte, pages []uint64, chains ...native.Chain) (*world, error) {
+	places := []uint64{ram}
+	for _, c := range chains {
+		end := places[len(places)-1] + c.Room()
+		places = append(places, (end+native.LargePage-1)&^(native.LargePage-1))
+	}
+	w := &world{mem: mmu.NewMemoryOf(of.Zeroed, int(places[len(chains)])), pages: pages}
 	maps := []mmu.Mapping{
 		{VA: codePage, PA: codeFrame, Size: dataFrame - codeFrame, Exec: true},
 		{VA: control, PA: dataFrame, Size: pageSize, Writable: true},
@@ -53,9 +60,16 @@ func (p *Pricer) load(of *host.Pages, code []byte, pages []uint64) (*world, erro
 	for i, va := range pages {
 		maps = append(maps, mmu.Mapping{VA: va, PA: frame(i), Size: pageSize, Writable: true})
 	}
+	for i, c := range chains {
+		maps = append(maps, mmu.Mapping{VA: c.At, PA: places[i], Size: c.Room(), Writable: true, Large: c.Large})
+	}
 	root, err := p.isa.Tables(w.mem, tables, maps)
 	if err != nil {
 		return nil, err
+	}
+	for i, c := range chains {
+		c.Lay(w.mem.Raw()[places[i]:][:c.Size])
+		w.mem.Write(dataFrame+Pointers-control+uint64(8*i), binary.LittleEndian.AppendUint64(nil, c.At))
 	}
 	w.mem.Write(codeFrame, code)
 	w.CPU = p.isa.New(0, p.cfg, cpus.Bus{Memory: w.mem, Root: root, Phase: func(uint64) uint8 { return 0 }})

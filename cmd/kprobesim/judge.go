@@ -29,6 +29,7 @@ type judgeOptions struct {
 	blocks, worst      int
 	seed               uint64
 	measured, csv, mca string
+	only               string // blocks or loops, or "" for both
 	sets               *[]string
 }
 
@@ -49,7 +50,11 @@ comma and the cycles of 100 copies, as BHive has them.
 
 Where llvm-mca is installed it prices the blocks, too (--mca CPU, or - for none).
 
+Behind the blocks come loops that miss caches and TLBs and that are mispredicted. The description's sizes and --seed make
+them. --only loops leaves the blocks out, and --only blocks the loops.
+
 	kprobesim judge ./my.toml
+	kprobesim judge ./my.toml --only loops
 	kprobesim judge ./my.toml --measured blocks.csv --csv rows.csv`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -61,10 +66,11 @@ Where llvm-mca is installed it prices the blocks, too (--mca CPU, or - for none)
 	var o judgeOptions
 	f := c.Flags()
 	f.IntVarP(&o.blocks, "blocks", "n", 500, "blocks that count at most; of --measured all that there are, if left out")
-	f.Uint64Var(&o.seed, "seed", 1, "what the blocks are drawn by")
+	f.Uint64Var(&o.seed, "seed", 1, "what the blocks and loops are drawn by")
 	f.IntVar(&o.worst, "worst", 10, "blocks with the greatest errors that are printed")
 	f.StringVar(&o.measured, "measured", "", "file of measured blocks, in place of this host")
-	f.StringVar(&o.csv, "csv", "", "file for a row of each block")
+	f.StringVar(&o.csv, "csv", "", "file for a row of each block and loop")
+	f.StringVar(&o.only, "only", "", "blocks or loops (default: both; of --measured the blocks)")
 	f.StringVar(&o.mca, "mca", "", "processor by llvm-mca's name (default: the host's), or - for none")
 	o.sets = setFlag(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
@@ -92,6 +98,9 @@ func (a *app) judgeMachine(o *judgeOptions, machine string, files []string) erro
 	if o.blocks < 1 || o.worst < 0 {
 		return fail(exitUsage, fmt.Errorf("judge: --blocks %d --worst %d: want at least 1 block, and no negative number", o.blocks, o.worst))
 	}
+	if o.only != "" && o.only != "blocks" && o.only != "loops" {
+		return fail(exitUsage, fmt.Errorf("judge: --only %s: use blocks or loops", o.only))
+	}
 	settings, err := machineSettings(*o.sets)
 	if err != nil {
 		return fail(exitUsage, err)
@@ -118,15 +127,24 @@ func (a *app) judgeMachine(o *judgeOptions, machine string, files []string) erro
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	v, err := j.Run(ctx, o.blocks, next)
+	v := &judging.Verdict{}
+	if o.only != "loops" {
+		v, err = j.Run(ctx, o.blocks, next)
+	}
+	if err == nil && o.only != "blocks" && j.Host != nil {
+		v.Cases, err = j.RunCases(ctx, judging.Cases(&m.CPU, o.seed))
+	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fail(exitFailed, fmt.Errorf("judge: %w", err))
 	}
-	a.printVerdict(o, j.Pricer, v, m.Title)
+	if o.only != "loops" {
+		a.printVerdict(o, j.Pricer, v, m.Title)
+	}
+	a.printCases(v.Cases, m.Title)
 	if o.csv != "" {
 		err = errors.Join(err, outdir.WriteFile(o.csv, rowsOf(v)))
 	}
-	if err == nil && len(v.Blocks) == 0 {
+	if err == nil && len(v.Blocks)+len(v.Cases) == 0 {
 		err = errors.New("no block counts")
 	}
 	return fail(exitFailed, err)
@@ -159,6 +177,9 @@ func (a *app) judged(o *judgeOptions) func(int) {
 
 // blocks opens where the blocks come from, and the host that times them.
 func (a *app) blocks(o *judgeOptions, j *judging.Judging, files []string) (next func() *judging.Block, err error) {
+	if o.only == "loops" && (o.measured != "" || len(files) > 0) {
+		return nil, errors.New("--only loops: they are timed on this host and cut from nothing: leave --measured and executables out")
+	}
 	if o.measured != "" {
 		if len(files) > 0 {
 			return nil, fmt.Errorf("--measured %s has the blocks: leave %s out", o.measured, files[0])
@@ -226,7 +247,31 @@ func (a *app) printVerdict(o *judgeOptions, p *judging.Pricer, v *judging.Verdic
 	}
 }
 
-// rowsOf writes a row for each block.
+// printCases prints the tables of loops.
+func (a *app) printCases(cases []*judging.Case, title string) {
+	if len(cases) == 0 {
+		return
+	}
+	fmt.Fprintf(a.out, "\n%s, %d loops\n\n%-70s %9s %9s %8s\n", title, len(cases), "cycles of a round", "host", "priced", "error")
+	kind := ""
+	for _, c := range cases {
+		if c.Kind != kind {
+			kind = c.Kind
+			fmt.Fprintln(a.out, kind)
+		}
+		if c.Left != nil {
+			fmt.Fprintf(a.out, "  %-68s %9s %9.2f  left out: %v\n", c.Text, "-", c.Priced, c.Left)
+			continue
+		}
+		fmt.Fprintf(a.out, "  %-68s %9.2f %9.2f %+6.1f %%\n", c.Text, c.Native, c.Priced, 100*c.Off())
+	}
+	fmt.Fprintf(a.out, "\n%-30s %6s %8s %14s\n", "", "loops", "mean", fmt.Sprintf("within %.0f %%", 100*judging.Goal))
+	for _, k := range judging.KindsOf(cases) {
+		fmt.Fprintf(a.out, "%-30s %6d %6.1f %% %14d\n", k.Name, k.Cases, 100*k.Mean, k.Near)
+	}
+}
+
+// rowsOf writes a row for each block and loop.
 func rowsOf(v *judging.Verdict) []byte {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -236,6 +281,13 @@ func rowsOf(v *judging.Verdict) []byte {
 		rows = append(rows, []string{
 			hex.EncodeToString(x.Code), number(x.Native), number(x.Priced), number(x.MCA), x.Class, strconv.Itoa(x.Length), x.Source,
 		})
+	}
+	for _, x := range v.Cases {
+		native := ""
+		if x.Left == nil {
+			native = number(x.Native)
+		}
+		rows = append(rows, []string{x.Text, native, number(x.Priced), "", x.Kind, "", "loop"})
 	}
 	_ = w.WriteAll(rows) // a builder takes it
 	return []byte(b.String())

@@ -5,7 +5,6 @@ package native
 import (
 	"fmt"
 	"math/bits"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"syscall"
@@ -147,31 +146,24 @@ func fill(page, word uint64) {
 // address is a pointer to a page that was mapped here, of which the runtime knows nothing.
 func address(va uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&va)) }
 
-// chain maps the memory of a chain and links it.
+// chain maps the memory of a chain and fills it.
 func (r *runner) chain(c Chain) error {
-	if !mapAt(c.At, c.Size) {
+	if !mapAt(c.At, c.Room()) {
 		return ErrPage
 	}
+	advice := uintptr(15) // MADV_NOHUGEPAGE
 	if c.Large {
-		const hugePage = 14
-		_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, uintptr(c.At), uintptr(c.Size), hugePage) // a wish
+		advice = 14 // MADV_HUGEPAGE
 	}
-	order := rand.New(rand.NewPCG(26, c.Size)).Perm(int(c.Size/c.Step) - 1)
-	place := func(i int) uint64 { return c.At + uint64(i)*c.Step + uint64(i)*c.Skew%c.Step }
-	here := place(0)
-	for _, i := range order {
-		next := place(i + 1)
-		*(*uint64)(address(here)) = next
-		here = next
-	}
-	*(*uint64)(address(here)) = place(0)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, uintptr(c.At), uintptr(c.Room()), advice) // a wish
+	c.Lay(unsafe.Slice((*byte)(address(c.At)), c.Size))
 	return nil
 }
 
 // unchain gives the memory of chains back.
 func (r *runner) unchain(chains []Chain) {
 	for _, c := range chains {
-		_, _, _ = syscall.RawSyscall(syscall.SYS_MUNMAP, uintptr(c.At), uintptr(c.Size), 0) // it was mapped
+		_, _, _ = syscall.RawSyscall(syscall.SYS_MUNMAP, uintptr(c.At), uintptr(c.Room()), 0) // it was mapped
 	}
 }
 

@@ -1,10 +1,12 @@
 package native
 
 import (
+	"encoding/binary"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -30,7 +32,36 @@ type Chain struct {
 	Size  uint64 // bytes, a multiple of Step
 	Step  uint64 // bytes from place to place
 	Skew  uint64 // bytes by which each place is further in its step than the one before, but not behind it
+	Seed  uint64 // what the order is drawn by
 	Large bool   // in large pages, where the host has them
+	Data  []byte // what the memory begins with, in place of addresses
+}
+
+// LargePage is the size of a large page.
+const LargePage = 2 << 20
+
+// Room is the memory that a chain takes.
+func (c *Chain) Room() uint64 {
+	if c.Large {
+		return (c.Size + LargePage - 1) &^ (LargePage - 1)
+	}
+	return c.Size
+}
+
+// Lay writes what the memory of a chain holds.
+func (c *Chain) Lay(memory []byte) {
+	if c.Data != nil {
+		copy(memory, c.Data)
+		return
+	}
+	place := func(i int) uint64 { return uint64(i)*c.Step + uint64(i)*c.Skew%c.Step }
+	here := place(0)
+	for _, i := range rand.New(rand.NewPCG(26+c.Seed, c.Size)).Perm(int(c.Size/c.Step) - 1) {
+		next := place(i + 1)
+		binary.LittleEndian.PutUint64(memory[here:], c.At+next)
+		here = next
+	}
+	binary.LittleEndian.PutUint64(memory[here:], c.At)
 }
 
 // Result holds what the programs returned, by pass and program.

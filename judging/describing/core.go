@@ -2,7 +2,6 @@ package describing
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -53,7 +52,7 @@ func (d *Describer) width() error {
 		if l.What != "rate" || l.Key != "cost.mov" && l.Key != "cost.zero_idiom" && l.Key != "cost.alu" {
 			continue
 		}
-		code := fromHex(l.Code)
+		code := judging.Hex(l.Code)
 		v, err := d.time(code, nil)
 		if err != nil {
 			return d.open("core.width", err)
@@ -77,15 +76,6 @@ const (
 	chainAt  = 0x1_0000_0000
 	chainTwo = 0x1_8000_0000
 )
-
-// load and save are the ways of a pointer from and to its place: mov with an absolute address.
-func load(register byte, n uint32) []byte {
-	return judging.Absolute([]byte{0x48, 0x8b, 0x04 | register<<3, 0x25}, judging.Pointers+8*n)
-}
-
-func save(register byte, n uint32) []byte {
-	return judging.Absolute([]byte{0x48, 0x89, 0x04 | register<<3, 0x25}, judging.Pointers+8*n)
-}
 
 const rax, rsi, rdi = 0, 6, 7
 
@@ -151,8 +141,8 @@ func (d *Describer) twoMisses(between []byte) (float64, error) {
 	const copies, times = 10, 200
 	body := append(append([]byte{0x48, 0x8b, 0x3f}, between...), 0x48, 0x8b, 0x36) // mov (%rdi),%rdi; mov (%rsi),%rsi
 	l := judging.Loop{
-		Before: append(load(rdi, 0), load(rsi, 1)...), Body: append(body, between...), Copies: copies, Times: times,
-		After: append(save(rdi, 0), save(rsi, 1)...),
+		Before: append(judging.LoadPointer(rdi, 0), judging.LoadPointer(rsi, 1)...), Body: append(body, between...), Copies: copies, Times: times,
+		After: append(judging.SavePointer(rdi, 0), judging.SavePointer(rsi, 1)...),
 	}
 	chain := native.Chain{At: chainAt, Size: 64 << 20, Step: 256, Large: true}
 	other := chain
@@ -172,7 +162,7 @@ func (d *Describer) branches() error {
 // misprediction times a branch on random bits beside one that never changes. Half of the random ones are mispredicted.
 func (d *Describer) misprediction() error {
 	// imul $0x5851f42d,%rax,%rax; add $0x3039,%rax: a linear congruential generator, whose state goes on from run to run
-	step := slices.Concat(load(rax, 2), fromHex("4869c02df451584805393000"+"00"), save(rax, 2))
+	step := slices.Concat(judging.LoadPointer(rax, 2), judging.Hex("4869c02df451584805393000"+"00"), judging.SavePointer(rax, 2))
 	branch := func(register byte) []byte { // bt $40; jc over nop
 		return append(slices.Clone(step), 0x48, 0x0f, 0xba, 0xe0|register, 40, 0x72, 1, 0x90)
 	}
@@ -215,16 +205,12 @@ func (d *Describer) returnStack() error {
 
 // nested times calls n deep and their returns. There are few copies, because a predictor has room for few branches.
 func (d *Describer) nested(n int) (v float64, err error) {
-	code := []byte{0xe8, 5, 0, 0, 0, 0xe9} // call over the jump that leads behind all of it
-	code = binary.LittleEndian.AppendUint32(code, uint32(6*(n-1)+1))
-	code = append(code, bytes.Repeat([]byte{0xe8, 1, 0, 0, 0, 0xc3}, n-1)...) // call over a ret
-	code = append(code, 0xc3)
 	const times = 2000
 	program := func(copies int) []byte {
-		l := judging.Loop{Before: []byte{0xbc, 0, 8, 0, 0x14}, Body: code, Copies: copies, Times: times} // mov $0x14000800,%esp
+		l := judging.Nested(n, copies, times)
 		return l.Native()
 	}
 	return d.again(func() (float64, error) {
-		return d.Host.Difference(program(4), program(2), 2*times, &native.Job{Pages: []uint64{0x1400_0000}, Passes: 7, Repeats: 2})
+		return d.Host.Difference(program(4), program(2), 2*times, &native.Job{Pages: []uint64{judging.StackPage}, Passes: 7, Repeats: 2})
 	})
 }

@@ -1,7 +1,6 @@
 package describing
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 	"strings"
@@ -9,14 +8,6 @@ import (
 	"kprobesim/internal/native"
 	"kprobesim/judging"
 )
-
-func fromHex(s string) []byte {
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		panic(err) // the code is ours
-	}
-	return b
-}
 
 // cache has the answers of CPUID.
 type cache struct{ level, kind, size, ways, line int }
@@ -102,7 +93,7 @@ const farther = 1.2
 func (d *Describer) chase(c native.Chain) (v float64, err error) {
 	const times = 1000
 	program := func(n int) []byte {
-		l := judging.Loop{Before: load(rdi, 0), Body: []byte{0x48, 0x8b, 0x3f}, Copies: n, Times: times, After: save(rdi, 0)}
+		l := judging.Chase(1, n, times)
 		return l.Native()
 	}
 	if c.Size > 1<<20 { // the loop itself is nothing beside it
