@@ -73,12 +73,15 @@ func Chase(chains, copies, times int) Loop {
 	return l
 }
 
-// Nested is a loop of calls n deep and their returns.
-func Nested(n, copies, times int) Loop {
-	code := []byte{0xe8, 5, 0, 0, 0, 0xe9} // call over the jump that leads behind all of it
-	code = Absolute(code, uint32(6*(n-1)+1))
+// Nested is a loop of calls n deep, so many bytes apart, and their returns.
+func Nested(n, apart, copies, times int) Loop {
+	first := max(apart, 10) // a call, and a jump that leads behind all of it
+	code := append(Absolute([]byte{0xe8}, uint32(first-5)), 0xe9)
+	code = Absolute(code, uint32(first-10+(n-1)*apart+1))
+	code = append(code, make([]byte, first-10)...)
 	for range n - 1 {
-		code = append(code, 0xe8, 1, 0, 0, 0, 0xc3) // call over a ret
+		code = append(Absolute(append(code, 0xe8), uint32(apart-5)), 0xc3) // call over a ret
+		code = append(code, make([]byte, apart-6)...)
 	}
 	return Loop{Before: Absolute([]byte{0xbc}, StackPage+0x800), Body: append(code, 0xc3), Copies: copies, Times: times} // mov $,%esp
 }
@@ -286,22 +289,24 @@ const inner = 4000
 // branches follow tables of random bits, and a bit of a random place of memory.
 func (m *caser) branches(s set) {
 	const test = "803c0f00" + "7403" + "4801c3" // cmpb $0,(%rdi,%rcx); je over; add %rax,%rbx
-	for _, length := range []int{32, 1024, 65536} {
-		t := m.table(length, 2, false)
-		for _, x := range []struct{ text, code string }{{"", ""}, {", 6 multiplications", strings.Repeat("480fafd6", 6)}} { // imul %rsi,%rdx
-			l := walk(uint64(length), 1, Hex(test+x.code))
-			c := m.add(kindBranch, fmt.Sprintf("%d random bits%s", length, x.text), within(l, l.Body), t)
-			c.rounds = inner
-		}
+	heavy := strings.Repeat("480fafd6", 6)      // imul %rsi,%rdx
+	for _, x := range []struct {
+		length     int
+		more, text string
+	}{{32, "", ""}, {1024, "", ""}, {1024, heavy, ", 6 multiplications"}, {65536, "", ""}, {65536, heavy, ", 6 multiplications"}} {
+		l := walk(uint64(x.length), 1, Hex(test+x.more))
+		m.add(kindBranch, fmt.Sprintf("%d random bits%s", x.length, x.text), within(l, l.Body), m.table(x.length, 2, false)).rounds = inner
 	}
 	m.add(kindBranch, "a bit of random places, "+size(s.bytes)+", "+s.where, drawn(s.bytes, "f6040f40"+"7403"+"4801c3", 16), lines(s.bytes)) // testb $0x40,(%rdi,%rcx)
 }
 
-// returns are calls less deep than the return stack, and deeper.
+// returns are calls less deep than the return stack, and deeper: apart, and many in a line.
 func (m *caser) returns(stack int) {
-	for _, n := range []int{stack / 2, stack + stack/4, 2 * stack} {
-		c := m.add(kindReturn, fmt.Sprintf("%d deep, a return stack of %d", n, stack), Nested(n, 2, 500))
-		c.pages = []uint64{StackPage}
+	for _, apart := range []int{16, 6} {
+		for _, n := range []int{stack / 2, stack + stack/2} {
+			text := fmt.Sprintf("%d deep, %d B apart, a return stack of %d", n, apart, stack)
+			m.add(kindReturn, text, Nested(n, apart, 2, 500)).pages = []uint64{StackPage}
+		}
 	}
 }
 
@@ -316,8 +321,7 @@ func (m *caser) targets() {
 			text, length = fmt.Sprintf("%d targets at random", x.n), 65536
 		}
 		l := walk(uint64(length), 1, nil)
-		c := m.add(kindTarget, text, within(l, jumps(l.Body, x.n)), m.table(length, x.n, x.turns))
-		c.rounds = inner
+		m.add(kindTarget, text, within(l, jumps(l.Body, x.n)), m.table(length, x.n, x.turns)).rounds = inner
 	}
 }
 

@@ -51,7 +51,8 @@ func TestCasesCostWhatTheyMiss(t *testing.T) {
 		}{
 			{"chain of loads: 16 KiB, first level", 4, 0.01},
 			{"chain of loads: 128 KiB, second level", 12, 0.02},
-			{"pages: 128 of", 4 + 7, 0.03},                   // the second TLB's latency
+			{"pages: 128 of", 4 + 7, 0.03}, // the second TLB's latency
+			{"calls and returns: 16 deep, 16 B", 16 * 4, 0.04},
 			{"branches: 65536 random bits, 6 mul", 18, 0.02}, // wrong predictions hide behind the chain
 		} {
 			got := priced(t, c, cases, x.name)[0]
@@ -59,9 +60,9 @@ func TestCasesCostWhatTheyMiss(t *testing.T) {
 		}
 	}
 	for name, less := range map[string]string{ // the first is mispredicted
-		"branches: 65536 random bits":                "branches: 1024 random bits",
-		"indirect jumps: 8 targets at random":        "indirect jumps: 8 targets by turns",
-		"calls and returns: 40 deep, a return stack": "calls and returns: 16 deep, a return stack",
+		"branches: 65536 random bits":         "branches: 1024 random bits",
+		"indirect jumps: 8 targets at random": "indirect jumps: 8 targets by turns",
+		"calls and returns: 48 deep, 16 B":    "calls and returns: 16 deep, 16 B",
 	} {
 		more := priced(t, c, cases, name)[0]
 		require.That(t, more > priced(t, c, cases, less)[0]+6, "%s takes %.2f cycles, hardly more than %s", name, more, less)
@@ -111,7 +112,7 @@ func TestRunCases(t *testing.T) {
 	c := machine(t, "epyc-7713")
 	chase := func() *Case { return Cases(c, 1)[0] }
 	j := &Judging{Pricer: NewPricer(c), Host: thisHost(t)}
-	low := &Case{Kind: kindReturn, loop: Nested(2, 2, 8), pages: []uint64{0, StackPage}, rounds: 1}
+	low := &Case{Kind: kindReturn, loop: Nested(2, 6, 2, 8), pages: []uint64{0, StackPage}, rounds: 1}
 	cases := require.Must(j.RunCases(t.Context(), []*Case{chase(), low}))(t)
 	require.That(t, errors.Is(low.Left, native.ErrPage), "page 0 of the host: %v", low.Left)
 	if v := cases[0]; v.Left == nil { // else the host is busy

@@ -140,6 +140,9 @@ func (a *app) judgeMachine(o *judgeOptions, machine string, files []string) erro
 	if o.only != "loops" {
 		a.printVerdict(o, j.Pricer, v, m.Title)
 	}
+	if o.only == "" && len(v.Cases) > 0 {
+		fmt.Fprintln(a.out)
+	}
 	a.printCases(v.Cases, m.Title)
 	if o.csv != "" {
 		err = errors.Join(err, outdir.WriteFile(o.csv, rowsOf(v)))
@@ -252,7 +255,7 @@ func (a *app) printCases(cases []*judging.Case, title string) {
 	if len(cases) == 0 {
 		return
 	}
-	fmt.Fprintf(a.out, "\n%s, %d loops\n\n%-70s %9s %9s %8s\n", title, len(cases), "cycles of a round", "host", "priced", "error")
+	fmt.Fprintf(a.out, "%s, %d loops\n\n%-70s %9s %9s %8s\n", title, len(cases), "cycles of a round", "host", "priced", "error")
 	kind := ""
 	for _, c := range cases {
 		if c.Kind != kind {

@@ -207,7 +207,7 @@ func (d *Describer) returnStack() error {
 func (d *Describer) nested(n int) (v float64, err error) {
 	const times = 2000
 	program := func(copies int) []byte {
-		l := judging.Nested(n, copies, times)
+		l := judging.Nested(n, 6, copies, times)
 		return l.Native()
 	}
 	return d.again(func() (float64, error) {

@@ -54,7 +54,15 @@ func sum(programs ...[]byte) string {
 }
 
 func job(j *native.Job) string {
-	return fmt.Sprintf("%d times %d, pages %x, chains %v", j.Passes, j.Repeats, j.Pages, j.Chains)
+	type chain struct { // what a chain of ours says
+		at, size, step, skew uint64
+		large                bool
+	}
+	var chains []chain
+	for _, c := range j.Chains {
+		chains = append(chains, chain{c.At, c.Size, c.Step, c.Skew, c.Large})
+	}
+	return fmt.Sprintf("%d times %d, pages %x, chains %v", j.Passes, j.Repeats, j.Pages, chains)
 }
 
 func (m *madeUp) Cycles(block []byte, pages []uint64) (float64, error) {

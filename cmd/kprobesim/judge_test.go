@@ -1,0 +1,42 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"kprobesim/internal/require"
+	"kprobesim/judging"
+)
+
+// TestCasesArePrinted prints loops by kind, one that has no time on the host among them, and rows of them.
+func TestCasesArePrinted(t *testing.T) {
+	v := &judging.Verdict{Cases: []*judging.Case{
+		{Kind: "strides", Text: "64 B", Native: 4, Priced: 4.5},
+		{Kind: "strides", Text: "4160 B", Priced: 2, Left: errors.New("the host is busy")},
+		{Kind: "pages", Text: "128", Native: 10, Priced: 8},
+	}}
+	var out bytes.Buffer
+	a := &app{out: &sticky{w: &out}}
+	a.printCases(nil, "none")
+	a.printCases(v.Cases, "A processor")
+	require.Equal(t, out.String(), `A processor, 3 loops
+
+cycles of a round                                                           host    priced    error
+strides
+  64 B                                                                      4.00      4.50  +12.5 %
+  4160 B                                                                       -      2.00  left out: the host is busy
+pages
+  128                                                                      10.00      8.00  -20.0 %
+
+                                loops     mean    within 15 %
+strides                             1   12.5 %              1
+pages                               1   20.0 %              0
+all                                 2   16.2 %              1
+`, "the table")
+	require.Equal(t, string(rowsOf(v)), `block,native_cycles,priced_cycles,llvm_mca_cycles,class,instructions,source
+64 B,4.000,4.500,,strides,,loop
+4160 B,,2.000,,strides,,loop
+128,10.000,8.000,,pages,,loop
+`, "rows")
+}
