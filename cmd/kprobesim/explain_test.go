@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,4 +67,22 @@ func TestSentences(t *testing.T) {
 	} {
 		require.Equal(t, strings.Join(sentences(x.of), "\n"), strings.Join(x.want, "\n"), "%+v", x.of)
 	}
+}
+
+// numbered is a kernel whose places are numbers, and whose random places are the lowest bits of what they are drawn from.
+type numbered struct{}
+
+func (numbered) Resolve(place string) (uint64, error) { return strconv.ParseUint(place, 10, 64) }
+
+func (numbered) Random(next func() uint64) uint64 { return next() & 0xff }
+
+// TestSites sorts places, has each once, and draws the same ones by the same seed.
+func TestSites(t *testing.T) {
+	of := func(seed, sample int, places ...string) string {
+		return fmt.Sprint(require.Must((&explainOptions{seed: seed, sample: sample}).sites(numbered{}, places))(t))
+	}
+	require.Equal(t, of(1, 0, "7", "3", "7"), "[3 7]", "named places")
+	require.Equal(t, of(1, 3, "300"), "[3 86 242 300]", "places of seed 1")
+	require.Equal(t, of(2, 3), "[42 78 111]", "places of seed 2")
+	require.Error(t, require.Err((&explainOptions{}).sites(numbered{}, []string{"x"})), "x", "no place")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -354,6 +355,18 @@ func TestOrigins(t *testing.T) {
 		require.That(t, n > 10 && sum >= 98 && sum <= 102, "%d %% of %d numbers: %s", sum, n, line)
 	}
 	require.That(t, machines > 5, "%d machines\n%s", machines, out)
+}
+
+// TestSizeOf sums up files that grow with points apart from the others, in folders below, too. What is not there has no size.
+func TestSizeOf(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{"results.csv", "results.json", "results.parquet", "sub/bench.txt", "manifest.json", "overhead.svg"} {
+		require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), make([]byte, 1<<i), 0o644)))
+	}
+	for path, want := range map[string][2]float64{dir: {15, 48}, filepath.Join(dir, "none"): {}} {
+		grows, same, err := sizeOf(path)
+		require.That(t, err == nil && grows == want[0] && same == want[1], "%s: %g and %g bytes, %v", path, grows, same, err)
+	}
 }
 
 // outcome is that of a point that ended well.

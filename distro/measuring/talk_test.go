@@ -12,6 +12,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/distro"
+	"kprobesim/distro/attaching"
 	"kprobesim/image"
 	"kprobesim/image/linux"
 	"kprobesim/internal/require"
@@ -190,4 +191,37 @@ func FuzzAnswers(f *testing.F) {
 			_, _ = p.read(b)
 		}
 	})
+}
+
+// TestWhatCommandsSay holds how a command is ordered, how it ended, and what is said of one that failed.
+func TestWhatCommandsSay(t *testing.T) {
+	order := (&Command{Args: []string{"/bin/a", "b"}, Env: []string{"X=1"}, Folder: "tmp", Warm: 3}).encode()
+	require.Equal(t, string(order.data), "\x03\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00/bin/a\x00b\x00X=1\x00/tmp\x00", "the order")
+	require.That(t, order.kind == runCommand && order.what == "run /bin/a", "it is %v, %q", order.kind, order.what)
+	for status, want := range map[Status]string{9: "the command was killed by signal 9", 0x300: "the command ended with exit status 3", 0xff00: "the command ended with exit status 255"} {
+		require.Error(t, status.Err(), want, "status %#x", int(status))
+	}
+	require.NoError(t, (&Outcome{Output: []byte("fine")}).Err())
+	failed := &Outcome{Status: 4, Refused: []cpus.Refusal{{Name: "vmcall", PC: 0x1234}}, Output: []byte("begin" + strings.Repeat("x", 1999) + "\n")}
+	require.Equal(t, failed.Err().Error(), "the command was killed by signal 4, which has executed vmcall at 0x1234, an instruction that is not modelled; it has printed:\n"+
+		strings.Repeat("x", 1999)+"\n", "a command that failed")
+}
+
+// TestFilled refuses a ring buffer with less than a page left, because no program reads it.
+func TestFilled(t *testing.T) {
+	ring := attaching.Ring{Name: "r", Size: 8192}
+	at := func(n uint64) func() (uint64, error) { return func() (uint64, error) { return n, nil } }
+	require.NoError(t, filled(ring, at(4096)))
+	require.Error(t, filled(ring, at(4097)), "the ring buffer r has 8192 bytes, and 4097 of them are full", "a full ring buffer")
+	require.Error(t, filled(ring, func() (uint64, error) { return 0, errNoMark }), errNoMark.Error(), "one that cannot be read")
+}
+
+// TestShares adds up the times of CPUs and of arming.
+func TestShares(t *testing.T) {
+	s := Share{Slept: 30}
+	s.Counters.Time[cpus.NoException][0], s.Counters.Time[cpus.Interrupted][0], s.Counters.Time[cpus.Interrupted][1] = 100, 5, 7
+	require.That(t, s.Interrupted() == 12 && s.Work() == 70, "%d interrupted, %d of work", s.Interrupted(), s.Work())
+	a := Arming{Ticks: 1, Interrupted: 2, Interrupts: 3}
+	a.add(&Arming{Ticks: 10, Interrupted: 20, Interrupts: 30})
+	require.Equal(t, a, Arming{Ticks: 11, Interrupted: 22, Interrupts: 33}, "both")
 }

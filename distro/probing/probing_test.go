@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -324,4 +325,45 @@ func TestEvery(t *testing.T) {
 	if err := k.Every(func(Verdict) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("not ended by %v: %v", enough, err)
 	}
+}
+
+// TestAnswersInWords holds what is said of an answer, and which answers agree with which verdicts.
+func TestAnswersInWords(t *testing.T) {
+	refused, flat := Answer{Errno: 84}, Answer{}
+	ftrace, jump := Answer{Ftrace: true}, Answer{Optimized: true}
+	for a, want := range map[Answer]string{
+		refused: "error 84", ftrace: "a probe that rests on ftrace", jump: "a probe that it replaced by a jump", flat: "a probe by a breakpoint",
+	} {
+		require.Equal(t, a.String(), want, "%+v", a)
+	}
+	invalid := Answer{Errno: 22}
+	for _, x := range []struct {
+		of   Verdict
+		want []Answer
+	}{
+		{Verdict{Errno: 84, traced: true}, []Answer{refused}},
+		{Verdict{Errno: 84}, []Answer{refused, invalid}},
+		{Verdict{Probe: true}, []Answer{invalid}},
+		{Verdict{Probe: true, Event: true, Kind: "ftrace"}, []Answer{ftrace}},
+		{Verdict{Probe: true, Event: true, Kind: "stepped", Optimized: true}, []Answer{jump}},
+		{Verdict{Probe: true, Event: true, Kind: "stepped"}, []Answer{flat}},
+	} {
+		for _, a := range []Answer{refused, flat, ftrace, jump, invalid} {
+			require.That(t, a.Agrees(x.of) == slices.Contains(x.want, a), "%+v of %+v: %v", a, x.of, a.Agrees(x.of))
+		}
+	}
+}
+
+// TestAll has the places of Every, and the bytes of each to the end of its function.
+func TestAll(t *testing.T) {
+	k := madeUp(t)
+	var want []uint64
+	require.NoError(t, k.Every(func(v Verdict) error { want = append(want, v.Addr); return nil }))
+	require.That(t, len(want) > 10 && slices.Equal(k.All(), want), "%d places, and %d verdicts", len(k.All()), len(want))
+	for _, at := range want {
+		fn, off, ok := k.function(at)
+		n := len(k.Code(at))
+		require.That(t, ok && n == min(15, len(fn.Code)-int(off)) && k.Code(at)[0] == fn.Code[off], "%#x has %d bytes", at, n)
+	}
+	require.That(t, k.Code(1) == nil, "bytes outside of every function: %x", k.Code(1))
 }
