@@ -334,7 +334,7 @@ func TestOptions(t *testing.T) {
 	}
 	a := newApp(io.Discard, io.Discard)
 	of(a.root())
-	require.Lines(t, filepath.Join("testdata", "options.txt"), list.String(), *update)
+	require.Golden(t, *update, "options.txt", []byte(list.String()))
 }
 
 // TestOrigins lists machines with shares of origins that are the whole together, but for rounding.
