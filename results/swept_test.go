@@ -2,6 +2,7 @@ package results
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -51,4 +52,29 @@ func TestAxes(t *testing.T) {
 		back := ParseAxis(s.Axes[i].Head())
 		require.That(t, s.Axes[i].Head() == want && back.Key == s.Axes[i].Key && back.Unit == s.Axes[i].Unit, "%q is read as %+v", s.Axes[i].Head(), back)
 	}
+}
+
+// TestNumeric holds which columns have numbers alone. A point that does not sweep the key does not count.
+func TestNumeric(t *testing.T) {
+	var s Set
+	for _, name := range []string{"k/memory=1 KiB/cpus=2/load=3", "k/memory=7/cpus=x", "plain"} {
+		require.NoError(t, s.Add(record(name, MetricCycles, "1")))
+	}
+	for want, axes := range map[bool][]Axis{
+		true:  {{Key: "memory", Cells: map[string]string{"1 KiB": "1024"}}, {Key: "load"}, {Key: "none"}},
+		false: {{Key: "memory"}, {Key: "cpus"}},
+	} {
+		for _, a := range axes {
+			require.Equal(t, s.Numeric(a), want, "%+v", a)
+		}
+	}
+}
+
+// TestCallMetrics holds the names of the percentiles that experiments keep.
+func TestCallMetrics(t *testing.T) {
+	var names []string
+	for _, share := range CallShares() {
+		names = append(names, strings.TrimPrefix(CallMetric(share), "cycles_call_p"))
+	}
+	require.Equal(t, strings.Join(names, " "), "0 0.5 1 2 5 10 15 20 25 30 35 40 45 50 55 60 65 70 75 80 85 90 95 98 99 99.5 99.9 100", "percentiles")
 }

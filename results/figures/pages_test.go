@@ -114,6 +114,8 @@ func oddPages() []page {
 		{"labels that run into each other", &Lines{Frame: Frame{Width: 40}, Series: []LineSeries{{Name: "s", Points: far(12, 1.41)}}, LogX: true}},
 		{"bare panels", &Panels{Columns: 2, Frame: Frame{Bare: true}, Panels: []Panel{bar("left", 1), bar("right", 2)}}},
 		{"tornado of panels", &Tornado{Columns: 2, Panels: []TornadoPanel{{"k", []Swing{{"number", -3, 7}, {"another", 1, -2}}}, {"b", []Swing{{"number", 0.5, 0.25}}}}}},
+		{"distribution", sampleECDF()},
+		{"distribution of one value", &ECDF{Frame: Frame{XLabel: "cycles"}, Curves: []Curve{{"c", []Step{{X: 7, Share: 1}}}}}},
 		{"bare", &Bars{Frame: Frame{Title: "not drawn", Bare: true, Width: 60}, Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 3}}}}}},
 		{"nothing moves", &Tornado{Columns: 1, Panels: []TornadoPanel{{"k", []Swing{{"n", 0, 0}}}}}},
 	}
@@ -158,6 +160,8 @@ func madePages(t *testing.T) []page {
 			require.NoError(t, counted.Add(r))
 		}
 	}
+	holey := wishSet(t)
+	holey = holey.Only(func(p results.Point) bool { return p != holey.Points()[0] && p != holey.Points()[3] })
 	resized := made("resized")(OverheadBars(counted, frame, true))
 	Resize(resized, 80, 0, true)
 	Resize(resized, 0, 90, false)
@@ -165,6 +169,8 @@ func madePages(t *testing.T) []page {
 		resized, made("bars of a set")(bars.Draw(counted)), made("bars of a sweep")(OverheadBars(swept, frame, true)),
 		made("lines of a sweep")(lines.Draw(swept)),
 		made("tornado of a set")(TornadoOf(moved, frame, 3)),
+		made("wished lines")(Wished(wishSet(t), results.Wish{X: "kernel.memory", Series: "machine"}, "here")),
+		made("wished bars, some absent")(Wished(holey, results.Wish{X: "machine", Series: "workload.hits", Panel: "kernel.memory", Title: "mine"}, "here")),
 		made("overhead and missed hits")(OverheadBars(counted, frame, false)),
 		made("phases of several")(PhasePanels(resultstest.SeveralExperiments(t), resultstest.SamplePhases(), frame, func(p results.Point) string { return p.Machine })),
 	}
