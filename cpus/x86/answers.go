@@ -37,9 +37,11 @@ const (
 	featuresD      = 1<<0 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<8 | 1<<9 | 1<<11 | 1<<13 | 1<<15 | 1<<16 | 1<<19 | 1<<24 | 1<<25 | 1<<26
 	featureMMX     = 1 << 23 // a description claims it, as it does the bits of claimedC
 	featuresC      = 1 << 13
-	claimedC       = 1<<0 | 1<<9 | 1<<23 | featurePCID // SSE3, SSSE3, POPCNT
+	claimedC       = 1<<0 | 1<<9 | 1<<23 | featurePCID | featureXSAVE // SSE3, SSSE3, POPCNT
 	featurePCID    = 1 << 17
-	featureSMEP    = 1 << 7 // of leaf 7, as the next two
+	featureXSAVE   = 1 << 26
+	featureOSXSAVE = 1 << 27 // follows CR4
+	featureSMEP    = 1 << 7  // of leaf 7, as the next two
 	featureINVPCID = 1 << 10
 	featureSMAP    = 1 << 20
 	extendedD      = 1<<11 | 1<<20 | 1<<29
@@ -49,6 +51,7 @@ const (
 	featureAPIC    = 1 << 9
 	leafFeatures   = 7
 	leafXSAVE      = 0xd
+	leafXSAVEForms = leafXSAVE | 1<<32
 	leafExtended   = 0x80000000
 	leafSizes      = 0x80000008
 )
@@ -99,6 +102,9 @@ func newAnswers(cfg *cpus.Config, long bool) answers {
 		}
 		d.leaves[n] = l
 	}
+	if d.leaves[1][2]&featureXSAVE != 0 {
+		d.leaves[leafXSAVE] = leaf{partX87 | partSSE, areaSize, areaSize}
+	}
 	for n, row := range cfg.Answers[tableMSR] {
 		if n == msrBiosSign {
 			d.microcode = row[0]
@@ -123,6 +129,7 @@ func (d *answers) cr4Bits() uint64 {
 		bit     uint64
 	}{
 		{d.leaves[1][2]&featurePCID != 0, cr4PCIDE},
+		{d.leaves[1][2]&featureXSAVE != 0, cr4OSXSAVE},
 		{d.leaves[leafFeatures][1]&featureSMEP != 0, cr4SMEP},
 		{d.smap(), cr4SMAP},
 	} {
@@ -154,11 +161,14 @@ func cpuid(c *CPU, _ *inst) {
 		c.Exit(cpus.Exit{Reason: cpus.Broken})
 	}
 	l, ok := c.answers.leaves[n|c.R[rcx]<<32]
-	if !ok {
+	if !ok && n != leafXSAVE { // whose further parts are of components that are not there
 		l = c.answers.leaves[n]
 	}
 	if n == 1 {
 		l[1] |= uint32(c.Num) << 24
+		if c.cr4&cr4OSXSAVE != 0 {
+			l[2] |= featureOSXSAVE
+		}
 		c.msr.biosSign = cmp.Or(c.answers.microcode, c.msr.biosSign)
 	}
 	c.R[rax], c.R[rbx], c.R[rcx], c.R[rdx] = uint64(l[0]), uint64(l[1]), uint64(l[2]), uint64(l[3])
@@ -214,7 +224,7 @@ type featureColumn struct {
 }
 
 // featureColumns are the columns that claim instructions or registers (SDM vol. 2, CPUID, table 3-8): leaf 7 in all its
-// parts, and XSAVE's components, of which there are none.
+// parts, and of XSAVE's leaf the forms of the instructions and the components of the supervisor.
 func featureColumns() []featureColumn {
 	return []featureColumn{
 		{1, 2, featuresC | claimedC, "ecx", namesC},
@@ -222,14 +232,16 @@ func featureColumns() []featureColumn {
 		{leafFeatures, 1, featureSMEP | featureINVPCID | featureSMAP, "ebx", structuredNamesB},
 		{leafFeatures, 2, 0, "ecx", structuredNamesC},
 		{leafFeatures, 3, structuredD, "edx", structuredNamesD},
-		{leafXSAVE, 0, 0, "eax", componentNames},
+		{leafXSAVEForms, 0, formOptimized | formCompacted | formInUse, "eax", "XSAVEOPT XSAVEC XGETBV_ECX1 XSAVES XFD"},
+		{leafXSAVEForms, 2, 0, "ecx", ""},
+		{leafXSAVEForms, 3, 0, "edx", ""},
 		{leafExtended + 1, 2, extendedC, "ecx", extendedNamesC},
 		{leafExtended + 1, 3, extendedD | featuresD | featureMMX, "edx", extendedNamesD},
 		{leafSizes, 1, sizesB, "ebx", sizesNamesB},
 	}
 }
 
-// Names of features: of leaf 1, leaf 7, XSAVE's components (SDM vol. 2, CPUID, tables 3-8 to 3-11), and of the extended leaves 1
+// Names of features: of leaf 1 and leaf 7 (SDM vol. 2, CPUID, tables 3-8 to 3-11), and of the extended leaves 1
 // and 8 (APM vol. 3, appendix E).
 const (
 	namesC = "SSE3 PCLMULQDQ DTES64 MONITOR DS-CPL VMX SMX EIST TM2 SSSE3 CNXT-ID SDBG FMA CMPXCHG16B xTPR PDCM - PCID DCA SSE4.1 SSE4.2 " +
@@ -244,7 +256,6 @@ const (
 		"RTM_FORCE_ABORT SERIALIZE HYBRID TSXLDTRK - PCONFIG LBR CET_IBT - AMX-BF16 AVX512_FP16 AMX-TILE AMX-INT8 IBRS STIBP L1D_FLUSH " +
 		"ARCH_CAPABILITIES CORE_CAPABILITIES SSBD"
 
-	componentNames = "x87 SSE AVX BNDREGS BNDCSR opmask ZMM_Hi256 Hi16_ZMM PT PKRU PASID CET_U CET_S HDC UINTR LBR HWP TILECFG TILEDATA"
 	extendedNamesC = "LAHF CmpLegacy SVM ExtApicSpace AltMovCr8 ABM SSE4A MisAlignSse 3DNowPrefetch OSVW IBS XOP SKINIT WDT - LWP FMA4 TCE - - - " +
 		"TBM TopologyExtensions PerfCtrExtCore PerfCtrExtNB - DataBreakpointExtension PerfTsc PerfCtrExtLLC MONITORX AddrMaskExt"
 	extendedNamesD = "FPU VME DE PSE TSC MSR PAE MCE CX8 APIC - SYSCALL MTRR PGE MCA CMOV PAT PSE-36 - - NX - MmxExt MMX FXSR FFXSR Page1GB " +
@@ -260,7 +271,7 @@ func (f *featureColumn) list(leaf, claimed uint64) string {
 	all := strings.Fields(f.features)
 	for ; claimed != 0; claimed &= claimed - 1 {
 		i := bits.TrailingZeros64(claimed)
-		if leaf>>32 == 0 && i < len(all) && all[i] != "-" {
+		if leaf == f.leaf && i < len(all) && all[i] != "-" {
 			names = append(names, all[i])
 		} else {
 			names = append(names, fmt.Sprintf("bit %d", i))
@@ -275,11 +286,12 @@ func checkAnswers(a cpus.Answers) []error {
 	var errs []error
 	for _, f := range featureColumns() {
 		for _, n := range slices.Sorted(maps.Keys(a[tableCPUID])) { // the leaf, whatever its second number is
-			if claimed := a[tableCPUID][n][f.column] &^ f.known; n&0xffffffff == f.leaf && claimed != 0 {
+			if claimed := a[tableCPUID][n][f.column] &^ f.known; (n == f.leaf || n&0xffffffff == f.leaf) && claimed != 0 {
 				errs = append(errs, fmt.Errorf("cpuid.%#x: bits %#x of %s are features that are not modelled (%s): leave them out", n, claimed, f.name, f.list(n, claimed)))
 			}
 		}
 	}
+	errs = append(errs, checkXSAVE(a[tableCPUID])...)
 	if row, ok := a[tableCPUID][leafSizes]; ok && (row[0]&0xff < 32 || row[0]&0xff > maxPhysBits) {
 		errs = append(errs, fmt.Errorf("cpuid.%#x: physical addresses of %d bits; use 32 to %d", uint64(leafSizes), row[0]&0xff, maxPhysBits))
 	}
@@ -287,6 +299,27 @@ func checkAnswers(a cpus.Answers) []error {
 	for _, n := range slices.Sorted(maps.Keys(a[tableMSR])) {
 		if n == msrTSC || n == msrAPICBase || n != msrBiosSign && c.slotOf(uint32(n)) != nil || n>>32 != 0 {
 			errs = append(errs, fmt.Errorf("msr.%#x: this register is modelled, its value cannot be given", n))
+		}
+	}
+	return errs
+}
+
+// checkXSAVE holds XSAVE's leaf against the feature. But for its second part it follows from the components that are modelled, which
+// have no sizes to be given.
+func checkXSAVE(cpuid map[uint64][]uint64) []error {
+	var errs []error
+	row, ok := cpuid[1]
+	claimed := ok && row[2]&featureXSAVE != 0
+	if claimed && (cpuid[0] == nil || cpuid[0][0] < leafXSAVE) {
+		errs = append(errs, fmt.Errorf("cpuid.0x1: XSAVE is described by leaf %#x: let cpuid.0x0 have it as the last one, or a later one", leafXSAVE))
+	}
+	for _, n := range slices.Sorted(maps.Keys(cpuid)) {
+		switch {
+		case n&0xffffffff != leafXSAVE:
+		case n != leafXSAVEForms:
+			errs = append(errs, fmt.Errorf("cpuid.%#x: this row follows from XSAVE in leaf 1, it cannot be given", n))
+		case !claimed:
+			errs = append(errs, fmt.Errorf("cpuid.%#x: forms of instructions of XSAVE, which leaf 1 does not claim", n))
 		}
 	}
 	return errs

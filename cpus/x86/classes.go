@@ -115,6 +115,10 @@ const (
 	clWrmsrPredCmd
 	clInvpcid
 	clStac
+	clXsave
+	clXrstor
+	clXgetbv
+	clXsetbv
 	classes
 )
 
@@ -224,7 +228,11 @@ var classNames = [classes]string{
 	clWrmsrSpecCtrl: "wrmsr_spec_ctrl", // 48: indirect branches and store bypass are restricted, or not
 	clWrmsrPredCmd:  "wrmsr_pred_cmd",  // 49: a barrier for indirect branches
 	clInvpcid:       "invpcid",
-	clStac:          "stac", // and clac
+	clStac:          "stac",  // and clac
+	clXsave:         "xsave", // and xsaveopt, xsavec
+	clXrstor:        "xrstor",
+	clXgetbv:        "xgetbv",
+	clXsetbv:        "xsetbv",
 }
 
 // inherits names classes that a description may leave out, and whose price they then have.
@@ -233,7 +241,7 @@ var inherits = map[string]string{
 	"sysenter": "syscall", "sysexit": "sysret", "iret_outer": "iret",
 	"rdmsr_base": "rdmsr", "rdmsr_debugctl": "rdmsr", "rdmsr_spec_ctrl": "rdmsr",
 	"wrmsr_base": "wrmsr", "wrmsr_debugctl": "wrmsr", "wrmsr_spec_ctrl": "wrmsr", "wrmsr_pred_cmd": "wrmsr",
-	"invpcid": "mov_to_cr", "stac": "sti",
+	"invpcid": "mov_to_cr", "stac": "sti", "xsave": "fx_state", "xrstor": "fx_state", "xgetbv": "rdtsc", "xsetbv": "mov_to_cr",
 }
 
 // Events of this architecture that cost time beside instructions; the engine's come before

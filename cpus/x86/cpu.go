@@ -94,6 +94,7 @@ type CPU struct {
 	gdt, idt           table
 	ldt, tr            segment
 	cr0, cr2, cr3, cr4 uint64
+	xcr0               uint64 // the parts of the state that xsave and its like manage
 	dreg               [8]uint64
 	msr                msrs
 	// cpl is the level; setCPL changes it, because Core.User and the micro-TLBs follow.
@@ -193,6 +194,7 @@ func (c *CPU) resetCommon() {
 	c.dreg[6] = dr6Ones
 	c.dreg[7] = dr7Ones
 	c.fpu = fpu{control: fcwPowerUp, mxcsr: mxcsrReset}
+	c.xcr0 = partX87 // SDM vol. 1, 13.3
 	c.res = 1
 }
 

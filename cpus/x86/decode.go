@@ -303,7 +303,9 @@ func (d *decoder) prefixes() {
 func (d *decoder) strayPrefix() bool {
 	switch d.x.Op {
 	case x86asm.MOVNTI, x86asm.LFENCE, x86asm.MFENCE, x86asm.SFENCE, x86asm.LDMXCSR, x86asm.STMXCSR, x86asm.CLFLUSH,
-		x86asm.FXSAVE, x86asm.FXSAVE64, x86asm.FXRSTOR, x86asm.FXRSTOR64:
+		x86asm.FXSAVE, x86asm.FXSAVE64, x86asm.FXRSTOR, x86asm.FXRSTOR64,
+		x86asm.XSAVE, x86asm.XSAVE64, x86asm.XSAVEOPT, x86asm.XSAVEOPT64, x86asm.XSAVEC, x86asm.XSAVEC64, x86asm.XRSTOR, x86asm.XRSTOR64,
+		x86asm.XGETBV, x86asm.XSETBV:
 		for _, p := range d.x.Prefix {
 			if b := p & 0xff; b == 0x66 || b == 0xf2 || b == 0xf3 {
 				return true

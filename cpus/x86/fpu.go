@@ -122,9 +122,9 @@ func (c *CPU) xmmCount() int {
 	return 8
 }
 
-// fxImage is the address of the image of fxsave and fxrstor, which is aligned.
-func (c *CPU) fxImage(in *inst) (at uint64, ok bool) {
-	if at = c.ea(in); at&15 != 0 {
+// stateImage is the address of an image, which is aligned.
+func (c *CPU) stateImage(in *inst, alignment uint64) (at uint64, ok bool) {
+	if at = c.ea(in); at%alignment != 0 {
 		c.raiseCode(vecGP, 0)
 		return 0, false
 	}
@@ -134,23 +134,27 @@ func (c *CPU) fxImage(in *inst) (at uint64, ok bool) {
 // fxsave stores the state, in 416 of 512 bytes: the rest stays. Both pages are looked at before a byte
 // changes.
 func fxsave(c *CPU, in *inst) {
-	at, ok := c.fxImage(in)
+	at, ok := c.stateImage(in, 16)
 	if !ok {
 		return
 	}
-	if _, ok := c.DataAddress((at+511)&c.AddrMask, true); !ok {
-		return
-	}
-	words := append([]uint64{}, c.sliceOfWords()...)
-	for i, v := range words {
-		if !store(c, (at+8*uint64(i))&c.AddrMask, v) {
-			return
-		}
+	if _, ok := c.DataAddress((at+511)&c.AddrMask, true); ok {
+		c.storeState(at, partsAll)
 	}
 }
 
-// sliceOfWords are the words of the image in order.
-func (c *CPU) sliceOfWords() []uint64 {
+// storeState stores the words of some parts.
+func (c *CPU) storeState(at, parts uint64) bool {
+	for i, v := range c.stateWords() {
+		if parts&partOf(i) != 0 && !store(c, (at+8*uint64(i))&c.AddrMask, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// stateWords are the words of the image in order.
+func (c *CPU) stateWords() []uint64 {
 	head := c.fxWords()
 	words := head[:]
 	for _, r := range c.fpu.st {
@@ -162,31 +166,44 @@ func (c *CPU) sliceOfWords() []uint64 {
 	return words
 }
 
-// fxrstor loads the state. A reserved bit of MXCSR is #GP.
 func fxrstor(c *CPU, in *inst) {
-	at, ok := c.fxImage(in)
-	if !ok {
-		return
+	if at, ok := c.stateImage(in, 16); ok {
+		c.loadState(at, partsAll)
 	}
+}
+
+// loadState loads some parts. A reserved bit of MXCSR is #GP. Nothing changes unless all of it can be loaded.
+func (c *CPU) loadState(at, parts uint64) (ok bool) {
 	words := make([]uint64, 4+16+2*c.xmmCount())
 	for i := range words {
+		if parts&partOf(i) == 0 {
+			continue
+		}
 		if words[i], ok = load[uint64](c, (at+8*uint64(i))&c.AddrMask); !ok {
-			return
+			return false
 		}
 	}
 	if uint32(words[3])&^mxcsrKnown != 0 {
 		c.raiseCode(vecGP, 0)
-		return
+		return false
 	}
 	f := &c.fpu
-	f.control, f.status, f.tags, f.opcode = uint16(words[0])&0x1f3f|0x40, uint16(words[0]>>16)&^fswSummary, uint8(words[0]>>32), uint16(words[0]>>48)&0x7ff
-	f.ip, f.dp, f.mxcsr = words[1], words[2], uint32(words[3])
-	for i := range f.st {
-		f.st[i] = vec{words[4+2*i], words[5+2*i]}
+	if parts&partMXCSR != 0 {
+		f.mxcsr = uint32(words[3])
+	}
+	if parts&partX87 != 0 {
+		f.control, f.status, f.tags, f.opcode = uint16(words[0])&0x1f3f|0x40, uint16(words[0]>>16)&^fswSummary, uint8(words[0]>>32), uint16(words[0]>>48)&0x7ff
+		f.ip, f.dp = words[1], words[2]
+		for i := range f.st {
+			f.st[i] = vec{words[4+2*i], words[5+2*i] & 0xffff}
+		}
 	}
 	for i := range c.xmmCount() {
-		f.xmm[i] = vec{words[20+2*i], words[21+2*i]}
+		if parts&partSSE != 0 {
+			f.xmm[i] = vec{words[20+2*i], words[21+2*i]}
+		}
 	}
+	return true
 }
 
 // clflush writes a line back and drops it. Caches hold no data, and what the line is worth in time is
@@ -206,16 +223,19 @@ var floatingControl = map[x86asm.Op]row{
 
 	x86asm.LDMXCSR:   {bind: bindMem, class: clX87Control, flags: engine.Loads | engine.Ends, reg: byWidth{ldmxcsr}, ready: (*CPU).sseReady},
 	x86asm.STMXCSR:   {bind: bindMem, class: clX87Control, flags: engine.Stores | engine.Ends, reg: byWidth{stmxcsr}, ready: (*CPU).sseReady},
-	x86asm.FXSAVE:    {bind: bindFX, class: clFXState, flags: engine.Stores | engine.Ends, reg: byWidth{fxsave}, ready: (*CPU).x87Ready},
-	x86asm.FXSAVE64:  {bind: bindFX, class: clFXState, flags: engine.Stores | engine.Ends, reg: byWidth{fxsave}, ready: (*CPU).x87Ready},
-	x86asm.FXRSTOR:   {bind: bindFX, class: clFXState, flags: engine.Loads | engine.Ends, reg: byWidth{fxrstor}, ready: (*CPU).x87Ready},
-	x86asm.FXRSTOR64: {bind: bindFX, class: clFXState, flags: engine.Loads | engine.Ends, reg: byWidth{fxrstor}, ready: (*CPU).x87Ready},
+	x86asm.FXSAVE:    {bind: bindImage, class: clFXState, flags: engine.Stores | engine.Ends, reg: byWidth{fxsave}, ready: (*CPU).x87Ready},
+	x86asm.FXSAVE64:  {bind: bindImage, class: clFXState, flags: engine.Stores | engine.Ends, reg: byWidth{fxsave}, ready: (*CPU).x87Ready},
+	x86asm.FXRSTOR:   {bind: bindImage, class: clFXState, flags: engine.Loads | engine.Ends, reg: byWidth{fxrstor}, ready: (*CPU).x87Ready},
+	x86asm.FXRSTOR64: {bind: bindImage, class: clFXState, flags: engine.Loads | engine.Ends, reg: byWidth{fxrstor}, ready: (*CPU).x87Ready},
 	x86asm.CLFLUSH:   {bind: bindMem, class: clFlushLine, flags: engine.Loads | engine.Ends, reg: byWidth{clflush}},
 }
 
-// bindFX binds fxsave and fxrstor, whose image has a size that the decoder leaves out.
-func bindFX(d *decoder, r *row) bool {
-	d.x.MemBytes = 512
+// bindImage binds an instruction on an image, whose size the decoder leaves out.
+func bindImage(d *decoder, r *row) bool {
+	d.x.MemBytes = legacySize
+	if r.class != clFXState {
+		d.x.MemBytes = areaSize
+	}
 	return bindMem(d, r)
 }
 

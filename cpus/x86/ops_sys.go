@@ -212,7 +212,7 @@ func boolBit(b bool) uint64 {
 
 func wrmsr(c *CPU, _ *inst) {
 	n := uint32(c.R[rcx])
-	if c.privileged() && c.writeMSR(n, c.R[rdx]<<32|c.R[rax]&0xffffffff) {
+	if c.privileged() && c.writeMSR(n, c.pair()) {
 		c.synchronized()
 		c.Reprice(clWrmsr, classWrite(n))
 	}

@@ -31,6 +31,7 @@ const (
 	cr4OSFXSR     = 1 << 9
 	cr4OSXMMEXCPT = 1 << 10
 	cr4PCIDE      = 1 << 17
+	cr4OSXSAVE    = 1 << 18
 	cr4SMEP       = 1 << 20
 	cr4SMAP       = 1 << 21
 	cr4Known      = cr4TSD | cr4DE | cr4PSE | cr4PAE | cr4MCE | cr4PGE | cr4PCE | cr4OSFXSR | cr4OSXMMEXCPT

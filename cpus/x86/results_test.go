@@ -37,9 +37,14 @@ func TestResults(t *testing.T) {
 		for _, code := range seldomDrawn {
 			for range 60 {
 				from := drawStep(rng, bits)
-				from.regs[rbx] &^= 15
-				if b := code[len(code)-1]; b == 0x30 || b == 0x32 {
+				from.regs[rbx] &^= 63
+				switch code[len(code)-1] {
+				case 0x30, 0x32:
 					from.regs[rcx] = msrTSC
+				case 0xd0: // XCR0
+					from.regs[rcx] = 0
+				case 0xd1:
+					from.regs[rcx], from.regs[rax], from.regs[rdx] = 0, partX87|partSSE, 0
 				}
 				h.run(append(append([]byte{}, code...), drawBytes(rng, bits)...)[:16], from, 0)
 			}
@@ -64,7 +69,7 @@ const enoughToChange = 20
 var notHeld = []x86asm.Op{
 	x86asm.LCALL, x86asm.LJMP, x86asm.LRET, x86asm.IRETD, x86asm.IRETQ, x86asm.SYSRET, x86asm.SYSENTER, x86asm.SYSEXIT,
 	x86asm.LDS, x86asm.LES, x86asm.LFS, x86asm.LGS, x86asm.LSS, x86asm.LTR, x86asm.LLDT, x86asm.LGDT, x86asm.LIDT, x86asm.LMSW,
-	x86asm.FXSAVE64, x86asm.FXRSTOR, x86asm.FXRSTOR64, x86asm.LDMXCSR, x86asm.RDPMC, x86asm.INVPCID,
+	x86asm.FXSAVE64, x86asm.FXRSTOR, x86asm.FXRSTOR64, x86asm.XRSTOR, x86asm.XRSTOR64, x86asm.LDMXCSR, x86asm.RDPMC, x86asm.INVPCID,
 	x86asm.INT, x86asm.ICEBP, x86asm.UD2,
 }
 
@@ -72,6 +77,14 @@ var notHeld = []x86asm.Op{
 var seldomDrawn = [][]byte{
 	{0x0f, 0x01, 0xca},
 	{0x0f, 0x01, 0xcb},
+	{0x0f, 0x01, 0xd0},
+	{0x0f, 0x01, 0xd1},
+	{0x0f, 0xae, 0x23},
+	{0x0f, 0xae, 0x33},
+	{0x0f, 0xc7, 0x23},
+	{0x48, 0x0f, 0xae, 0x23},
+	{0x48, 0x0f, 0xae, 0x33},
+	{0x48, 0x0f, 0xc7, 0x23},
 	{0x0f, 0x32},
 	{0x0f, 0x30},
 	{0xda, 0xe9},

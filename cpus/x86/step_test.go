@@ -170,6 +170,7 @@ func newStepSim(t *testing.T, bits int) *stepSim {
 	w.bus.Native = [2]uint64{stepEnds, stepEnds + 64}
 	c := w.cpu()
 	c.cr4 |= cr4OSFXSR | cr4OSXMMEXCPT
+	c.managesState()
 	return &stepSim{w, c, bits}
 }
 

@@ -19,7 +19,7 @@ import (
 var rows = encoding.Union(
 	dataTransfer, binaryArithmetic, decimalArithmetic, logical, shiftAndRotate, bitAndByte,
 	conditional(), controlTransfer, stringInstructions, enterAndLeave, flagControl, farPointers, miscellaneous,
-	cacheControl, system, floatingControl, x87Images, x87Rows(), ports, vectors(), floats,
+	cacheControl, system, floatingControl, extendedState, x87Images, x87Rows(), ports, vectors(), floats,
 )
 
 // ioArith holds what most arithmetic has in common.

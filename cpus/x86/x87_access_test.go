@@ -31,6 +31,8 @@ var x87Accesses = []struct {
 	{"fldcw", []byte{0xd9, 0x2d}, 2, false, true},
 	{"fxsave", []byte{0x0f, 0xae, 0x05}, 512, true, false},
 	{"fxrstor", []byte{0x0f, 0xae, 0x0d}, 512, false, false},
+	{"xsave", []byte{0x0f, 0xae, 0x25}, areaSize, true, false},
+	{"xrstor", []byte{0x0f, 0xae, 0x2d}, areaSize, false, false},
 }
 
 // TestX87AccessIsRefused has operands that a segment or a page does not allow, in every state of the unit that makes a
@@ -74,7 +76,7 @@ func TestX87AccessIsRefused(t *testing.T) {
 			} {
 				at := uint64(0)
 				if place.page {
-					at = (0x1000 - x.size/2) &^ 15 // an image of fxsave is aligned
+					at = (0x1000 - x.size/2) &^ 63 // an image of fxsave is aligned, and an area of xsave
 					if x.size/2 < 16 {
 						at = 0x1000 - x.size/2
 					}
@@ -84,6 +86,7 @@ func TestX87AccessIsRefused(t *testing.T) {
 				w, c := startIn(t, ISA32(), join([]byte{0x8e, 0xe0, 0x64}, x.code, le32(uint32(at)), []byte{0xf4})...)
 				w.mapUser(user, 0x400000, 0x1000, pteWrite)
 				w.store(w.at(worldGDT)+freeSel, describe(place.kind, 4, user, place.limit))
+				c.managesState()
 				c.fpu.reset()
 				unit.change(c)
 				c.R[rax] = place.sel
