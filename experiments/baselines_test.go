@@ -105,11 +105,7 @@ var pinned = []struct {
 // TestPinnedPoints measures them and compares every record with the baseline, exactly.
 func TestPinnedPoints(t *testing.T) {
 	exptest.Alone(t)
-	mine := hosttools.Turns(t, "pinned points", 2)
-	for _, c := range pinned {
-		if !mine() {
-			continue
-		}
+	for _, c := range hosttools.Share(t, "pinned points", 4, pinned) {
 		t.Run(c.experiment, func(t *testing.T) {
 			want := require.Must(compare.LoadBaseline("../results/baselines/" + c.experiment + ".csv"))(t)
 			pt := exptest.PointOf(t, c.experiment, c.point)

@@ -48,7 +48,7 @@ func (a *ambush) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 
 // A CPU has seen the breakpoint of a probe, and before it looks for the probe both are gone.
 func TestBreakpointVanishesUnderItsHit(t *testing.T) {
-	for _, o := range kernels() {
+	for _, o := range hosttools.Share(t, "kernels", 2, kernels()) {
 		o.opt.OptProbes = false
 		t.Run(o.name, func(t *testing.T) {
 			a := &ambush{victim: 1}
@@ -90,11 +90,8 @@ func TestProbeLeavesOthersUnderItsHit(t *testing.T) {
 		{"jprobe", Spec{Kind: Jprobe, Handler: "jprobe_arguments"}, func(w *crowd) uint64 { return w.addr("jprobe_arguments") }, []sim.EventKind{smp.EventGraceBegin}},
 	} {
 		x.leaves.Symbol = "bench_target"
-		mine := hosttools.Turns(t, "kernels", 2)
-		for _, o := range kernels() {
-			if !mine() || x.leaves.Kind == Jprobe && !o.jprobes() {
-				continue
-			}
+		able := slices.DeleteFunc(kernels(), func(o kernel) bool { return x.leaves.Kind == Jprobe && !o.jprobes() })
+		for _, o := range hosttools.Share(t, "kernels", 3, able) {
 			o.opt.OptProbes = false
 			t.Run(x.name+"/"+o.name, func(t *testing.T) {
 				a := &ambush{victim: 1}
@@ -168,10 +165,8 @@ func (w *crowd) survives(a *ambush) {
 // A CPU is on its way through a detour, and before it calls the handlers a jprobe joins them, which
 // cannot be called from there.
 func TestJprobeJoinsUnderADetour(t *testing.T) {
-	for _, o := range kernels() {
-		if o.old() || !o.jprobes() {
-			continue // without detours, or without jprobes
-		}
+	able := slices.DeleteFunc(kernels(), func(o kernel) bool { return o.old() || !o.jprobes() }) // the old ones have no detours
+	for _, o := range hosttools.Share(t, "kernels", 2, able) {
 		t.Run(o.name, func(t *testing.T) {
 			a := &ambush{victim: 1}
 			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {

@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus/cpustest"
 	"kprobesim/image"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -258,7 +259,7 @@ func olderModes() []hitMode {
 // eachMode boots the kernel of each of some ways in which a hit is handled.
 func eachMode(t *testing.T, modes []hitMode, body func(l *live, m hitMode)) {
 	t.Helper()
-	for _, m := range modes {
+	for _, m := range hosttools.Share(t, "ways of a hit", 2, modes) {
 		bootImage(t, m.image, m.opt, func(l *live) { body(l, m) })
 	}
 }

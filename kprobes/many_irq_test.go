@@ -98,15 +98,8 @@ func TestProbesWithInterruptsOff(t *testing.T) {
 // Random operations on functions that all CPUs are calling: results stay right, and in the end
 // nothing is left.
 func TestRandomOperationsOnManyCPUs(t *testing.T) {
-	operations := 20
-	if hosttools.Whole(t, "many random operations on functions that all CPUs call", "a third of them") {
-		operations = 60
-	}
-	mine := hosttools.Turns(t, "kernels", 2)
-	for i, o := range kernels() {
-		if !mine() {
-			continue
-		}
+	operations := hosttools.Part(t, "random operations on functions that all CPUs call", 60, 20)
+	for i, o := range hosttools.Share(t, "kernels", 3, kernels()) {
 		cpus := 2 + i%4
 		t.Run(fmt.Sprintf("%d/%s", cpus, o.name), func(t *testing.T) {
 			bootMany(t, o.image, cpus, o.opt, func(w *crowd) { w.storm(uint64(i), operations) })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/smp"
 )
@@ -12,7 +13,7 @@ import (
 // Return instances belong to tasks: they are found again when a task was preempted in the probed
 // function and goes on on another CPU, and each call is seen or counted as missed.
 func TestReturnsOfTasksThatMove(t *testing.T) {
-	for _, o := range kernels() {
+	for _, o := range hosttools.Share(t, "kernels", 2, kernels()) {
 		t.Run(o.name, func(t *testing.T) {
 			bootMany(t, o.image, 4, o.opt, func(w *crowd) { countReturns(t, w) })
 		})

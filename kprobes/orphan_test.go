@@ -2,8 +2,10 @@ package kprobes
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
@@ -47,13 +49,9 @@ func (g *ledger) balance(t *testing.T) {
 // A CPU gives a return instance back to a probe that is being taken apart: it has read that the
 // instance belongs to it and waits in front of the list of free ones.
 func TestInstanceComesBackToAProbeThatGoes(t *testing.T) {
-	for _, o := range kernels() {
-		if o.old() {
-			continue // one lock for all of it
-		}
-		if !o.jprobes() {
-			continue // the free ones are in a pool without a lock to wait for
-		}
+	// The old ones have one lock for all of it. Where there are no jprobes, the free ones are in a pool without a lock to wait for.
+	able := slices.DeleteFunc(kernels(), func(o kernel) bool { return o.old() || !o.jprobes() })
+	for _, o := range hosttools.Share(t, "kernels", 2, able) {
 		t.Run(o.name, func(t *testing.T) {
 			a := &ambush{victim: 1, patience: 40}
 			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) { giveBack(t, w, a) })

@@ -1,6 +1,7 @@
 package kprobes
 
 import (
+	"slices"
 	"testing"
 
 	"kprobesim/internal/hosttools"
@@ -11,11 +12,8 @@ import (
 // On a kernel with preemption a task that is in a handler is interrupted, with the handler in a detour,
 // but not preempted: the path of a hit counts that preemption is disabled, and every count is taken back.
 func TestHandlersAreNotPreempted(t *testing.T) {
-	mine := hosttools.Turns(t, "preemptible kernels", 2)
-	for _, o := range kernels() {
-		if !o.opt.Preempt || !mine() {
-			continue
-		}
+	preemptible := slices.DeleteFunc(kernels(), func(o kernel) bool { return !o.opt.Preempt })
+	for _, o := range hosttools.Share(t, "kernels", 3, preemptible) {
 		for _, kind := range []Kind{Kprobe, Kretprobe} {
 			bootMany(t, o.image, 1, o.opt, func(w *crowd) { holdHandlers(t, w, kind) })
 		}

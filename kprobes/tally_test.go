@@ -3,6 +3,7 @@ package kprobes
 import (
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
 
@@ -32,7 +33,7 @@ func (t *Tally) sum() (h Hits) {
 // of the guest. In 2005 the inner probe goes with its first hit, which no kernel of that year counts.
 func TestTallyInEveryMode(t *testing.T) {
 	const calls = 20
-	for _, m := range modes() {
+	for _, m := range hosttools.Share(t, "ways of a hit", 2, modes()) {
 		t.Run(m.name(), func(t *testing.T) {
 			bootImage(t, m.image, m.opt, func(l *live) {
 				outer := l.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
@@ -77,7 +78,7 @@ func TestTallyInEveryMode(t *testing.T) {
 // each. One that is disabled is hit by nobody.
 func TestTallyOfGroups(t *testing.T) {
 	const calls = 10
-	for _, m := range modes() {
+	for _, m := range hosttools.Share(t, "ways of a hit", 2, modes()) {
 		t.Run(m.name(), func(t *testing.T) {
 			bootImage(t, m.image, m.opt, func(l *live) {
 				post := l.add(Spec{Symbol: "work_recursive", Post: "post_count"})

@@ -3,6 +3,7 @@ package kprobes
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"kprobesim/internal/hosttools"
@@ -13,11 +14,9 @@ import (
 // Every call that user tasks on several CPUs make by a system call is seen by a probe, exactly once, while
 // it is optimized and unoptimized under them, and while others come and go beside it.
 func TestHitsInSystemCalls(t *testing.T) {
-	mine := hosttools.Turns(t, "kernels", 3)
-	for _, o := range kernels() {
-		if o.opt.Quiesce == QuiesceTasks && !o.opt.Preempt || !mine() {
-			continue // differs from the others in what kernel threads do
-		}
+	// Waiting for tasks without preemption differs from the others in what kernel threads do.
+	all := slices.DeleteFunc(kernels(), func(o kernel) bool { return o.opt.Quiesce == QuiesceTasks && !o.opt.Preempt })
+	for _, o := range hosttools.Share(t, "kernels", 4, all) {
 		t.Run(o.name, func(t *testing.T) {
 			bootMany(t, o.image, 3, o.opt, func(w *crowd) { countUserHits(t, w) })
 		})

@@ -43,13 +43,12 @@ func TestErasAgree(t *testing.T) {
 	const quick = 3
 	_, of := mistakesOfEras(t)
 	found := require.Must(mutants.ReadFound(erasFound))(t)
-	mine := hosttools.Turns(t, "mistakes of eras", 4)
-	for i := range of {
-		f := mutants.At(found, &of[i])
-		if of[i].File != "" || f == nil || !f.Caught() || f.Schedules > quick || !mine() {
+	for _, m := range hosttools.Share(t, "mistakes of eras", 4, of) {
+		f := mutants.At(found, &m)
+		if m.File != "" || f == nil || !f.Caught() || f.Schedules > quick {
 			continue
 		}
-		require.Equal(t, searchSwitch(t, &of[i], quick), *f, "%s, %s", f.Title, f.By)
+		require.Equal(t, searchSwitch(t, &m, quick), *f, "%s, %s", f.Title, f.By)
 	}
 }
 

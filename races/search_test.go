@@ -19,13 +19,10 @@ import (
 // make races.
 func schedules(t *testing.T) uint64 {
 	t.Helper()
-	switch {
-	case testing.Short():
+	if testing.Short() {
 		return 8
-	case hosttools.Whole(t, "100 schedules of each variant", "15 of them; make races runs hundreds"):
-		return 100
 	}
-	return 15
+	return uint64(hosttools.Part(t, "schedules of each variant", 100, 15))
 }
 
 // variants calls f for every variant of every scenario of this program.
@@ -59,11 +56,7 @@ func probesOfACall(s *Scenario) uint64 {
 func TestProtocolsAreSafe(t *testing.T) {
 	schedules := schedules(t)
 	variants(t, func(t *testing.T, s *Scenario, v *Variant) {
-		mine := hosttools.Turns(t, "policies of a variant", 2)
-		for _, policy := range []string{Random, PCT} {
-			if !mine() {
-				continue
-			}
+		for _, policy := range hosttools.Share(t, "policies of a variant", 4, []string{Random, PCT}) {
 			opt := Default()
 			opt.Schedules, opt.Policy, opt.Workers, opt.Seed = schedules/2, policy, 1, 20
 			tally, err := Search(s, v, opt)
@@ -88,13 +81,9 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 	t.Run("variants", func(t *testing.T) {
 		variants(t, func(t *testing.T, s *Scenario, v *Variant) {
-			mine := hosttools.Turns(t, "mutants of a variant", 2)
-			for i, m := range v.Catches {
+			for i, m := range hosttools.Share(t, "mutants of a variant", 3, v.Catches) {
 				if testing.Short() && i > 0 {
 					break // as above
-				}
-				if !mine() {
-					continue
 				}
 				tried.Add(1)
 				opt := Default()

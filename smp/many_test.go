@@ -5,17 +5,25 @@ import (
 	"slices"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/sim"
 )
 
 // eachSize runs a test on both kinds of kernels with different numbers of CPUs.
-
 func eachSize(t *testing.T, sizes []int, test func(t *testing.T, name string, cpus int)) {
+	type machine struct {
+		image string
+		cpus  int
+	}
+	var all []machine
 	for _, name := range images {
 		for _, n := range fitting(t, name, sizes) {
-			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) { test(t, name, n) })
+			all = append(all, machine{name, n})
 		}
+	}
+	for _, m := range hosttools.Share(t, "kernels and numbers of CPUs", 2, all) {
+		t.Run(fmt.Sprintf("%s/%d", m.image, m.cpus), func(t *testing.T) { test(t, m.image, m.cpus) })
 	}
 }
 

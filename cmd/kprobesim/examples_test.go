@@ -25,6 +25,7 @@ var long = map[string]string{
 // two thirds of the time of all, and make baselines runs their experiments with other settings.
 var gated = []string{
 	"check overhead-published",
+	"races optimize --schedules 10000",
 	"run hit-latency",
 	"run scaling --set replicates=5 --set kernel.cpus=2 --out out/replicates",
 	"run hit-latency --set isa=ppc64 --set machine=power5-1656 --out out/power5",
@@ -151,7 +152,7 @@ func (x example) try(t *testing.T) {
 	case testing.Short() && slices.Contains([]string{"diff", "plot", "report", "merge"}, args[0]):
 		t.Skip("with -short: " + strings.Join(args, " ") + ", because the runs whose results it reads are only validated")
 	case tooLong, testing.Short() && measures && !x.fails,
-		slices.Contains(gated, strings.Join(args, " ")) && !hosttools.Whole(t, "seven documented commands", "they are validated"):
+		slices.Contains(gated, strings.Join(args, " ")) && !hosttools.Whole(t, "eight documented commands", "they are validated"):
 		args = x.validate()
 	case args[0] == "races" && !x.fails:
 		args = append(slices.Clone(args), "--schedules", "20")

@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
@@ -180,7 +181,7 @@ func apart(rng *rand.Rand, code [][4]byte) [][4]byte {
 // TestMemoChangesNothing runs random programs on random cores with every way to remember.
 func TestMemoChangesNothing(t *testing.T) {
 	found, cleared := make([]uint64, len(memos)), clock.Ticks(0)
-	for seed := range uint64(150) {
+	for seed := range uint64(hosttools.Part(t, "random programs with a memo", 150, 60)) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		cfg, code := anyCore(rng), apart(rng, rounds(rng))
 		var plain *toy
@@ -232,7 +233,7 @@ func frozen(c *toy) []uint64 {
 
 // TestMemoOfNeighbours has two CPUs fight for lines by turns.
 func TestMemoOfNeighbours(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(hosttools.Part(t, "random programs of two CPUs", 40, 20)) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		cfg, code := anyCore(rng), apart(rng, rounds(rng))
 		var plain []*toy

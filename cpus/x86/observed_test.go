@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
 
@@ -33,11 +34,7 @@ func observerChangesNothing(t *testing.T, isa *cpus.ISA) {
 	for _, x := range groups {
 		x.build(g)
 	}
-	n := 150
-	if testing.Short() {
-		n = 20
-	}
-	for i := range n {
+	for i := range hosttools.Part(t, "random programs with an observer", 150, 50) {
 		var code []byte
 		for len(code) < 400 {
 			code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)

@@ -10,6 +10,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/reports"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/results"
 )
@@ -62,7 +63,7 @@ func first(records []results.Record) results.Value {
 // measures.
 func TestKindsRunUnderDrawnLayouts(t *testing.T) {
 	exptest.Alone(t)
-	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
+	for _, name := range hosttools.Share(t, "kinds", 2, slices.Sorted(maps.Keys(exptest.Small))) {
 		t.Run(name, func(t *testing.T) {
 			p, err := planning.NewLoader().Plan(name, append(slices.Clone(exptest.Small[name]), "replicates=4"))
 			if name == schema.KindMissed {

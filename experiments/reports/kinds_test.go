@@ -24,11 +24,13 @@ import (
 func TestKindsAreTheSameEverywhere(t *testing.T) {
 	const elsewhere = 3 // the overhead of a hit, and two of packaged kernels (TestLinux and TestLinuxWorkload of kinds)
 	require.That(t, len(exptest.Small) == len(planning.Kinds())-elsewhere, "%d kinds are tried, of %d", len(exptest.Small), len(planning.Kinds())-elsewhere)
-	mine := hosttools.Turns(t, "kinds", 2)
-	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
-		if own := mine(); name != schema.KindScaling && (!own || testing.Short()) {
-			continue
-		}
+	names := []string{schema.KindScaling} // its points have several CPUs
+	if !testing.Short() {
+		names = append(names, hosttools.Share(t, "kinds", 3, slices.DeleteFunc(slices.Sorted(maps.Keys(exptest.Small)), func(name string) bool {
+			return name == schema.KindScaling
+		}))...)
+	}
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			var want map[string][]byte
 			for _, c := range []struct{ procs, workers int }{{1, 1}, {2, 3}} {

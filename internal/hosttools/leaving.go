@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,18 +65,27 @@ func Whole(tb testing.TB, what, instead string) bool {
 	return false
 }
 
-// Turns tells which of many alike cases a test runs: all of them where long tests are asked for, and else one of so many. Which
+// Part returns how many of alike cases a test runs: all of them where long tests are asked for, and else a part.
+func Part(tb testing.TB, what string, all, part int) int {
+	tb.Helper()
+	if Whole(tb, fmt.Sprint(all, " ", what), fmt.Sprintf("%d of them", part)) {
+		return all
+	}
+	return part
+}
+
+// Share returns which of many alike cases a test runs: all of them where long tests are asked for, and else one of so many. Which
 // ones these are depends on the name of the test, so that every case has its turn in some test of a package.
-func Turns(tb testing.TB, what string, of int) (mine func() bool) {
+func Share[T any](tb testing.TB, what string, of int, all []T) []T {
 	tb.Helper()
 	if Whole(tb, "all "+what, fmt.Sprintf("one of %d of them", of)) {
-		return func() bool { return true }
+		return all
 	}
 	n := int(crc32.ChecksumIEEE([]byte(tb.Name()))>>1) % of
-	return func() bool {
+	return slices.DeleteFunc(slices.Clone(all), func(T) bool {
 		n++
-		return n%of == 0
-	}
+		return n%of != 0
+	})
 }
 
 // oneLine keeps a message on the line that it is found by.

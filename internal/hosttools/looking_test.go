@@ -78,22 +78,21 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestTurns gives every case its turn, some to each test, and all of them to long ones.
-func TestTurns(t *testing.T) {
+// TestShare gives every case its turn, some to each test, and all of them to long ones.
+func TestShare(t *testing.T) {
 	for _, long := range []string{"", "1"} {
 		t.Setenv(LongRuns, long)
 		had := map[int]int{}
 		for name := range 20 {
 			t.Run(fmt.Sprint(name), func(t *testing.T) {
-				mine, n := Turns(t, "cases", 3), 0
-				for i := range 9 {
-					if mine() {
-						had[i]++
-						n++
-					}
+				all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
+				share := Share(t, "cases", 3, all)
+				for _, i := range share {
+					had[i]++
 				}
 				whole := long == "1" && !testing.Short()
-				require.That(t, n == 9 && whole || n == 3 && !whole, "%d of 9 cases", n)
+				require.That(t, len(share) == 9 && whole || len(share) == 3 && !whole, "%d of 9 cases", len(share))
+				require.That(t, all[8] == 8 && Part(t, "cases", 9, 3) == len(share), "the cases are %v", all)
 			})
 		}
 		require.That(t, len(had) == 9, "%d of 9 cases had their turn in 20 tests", len(had))
