@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"path"
 	"testing"
 
 	"kprobesim/distro"
@@ -53,6 +54,38 @@ func TestTree(t *testing.T) {
 	all.Put(distro.File{Name: "round", Mode: rootfs.Link | 0o777, Data: []byte("round")})
 	if f, ok := all.Find("round"); ok {
 		t.Errorf("a link to itself is %v", f)
+	}
+}
+
+// TestFolders puts files behind links whose folders come later, below files, and in place of folders.
+func TestFolders(t *testing.T) {
+	all := rootfs.Tree{}
+	for _, f := range []distro.File{
+		{Name: "lib", Mode: rootfs.Link | 0o777, Data: []byte("usr/lib")},
+		{Name: "lib/x/a", Mode: distro.ModeFile},
+		{Name: "file", Mode: distro.ModeFile},
+		{Name: "file/b", Mode: distro.ModeFile},
+		{Name: "usr/top", Mode: rootfs.Link | 0o777, Data: []byte("..")},
+		{Name: "usr/top/c", Mode: distro.ModeFile},
+		{Name: "round", Mode: rootfs.Link | 0o777, Data: []byte("round")},
+		{Name: "round/d", Mode: distro.ModeFile},
+		{Name: "old/deep/e", Mode: distro.ModeFile},
+		{Name: "old", Mode: distro.ModeFile},
+	} {
+		all.Put(f)
+	}
+	require.Equal(t, names(all), "c file file/b lib old round round/d usr usr/lib usr/lib/x usr/lib/x/a usr/top ", "files")
+	f, ok := all.Find("usr/top")
+	require.That(t, ok && f.Mode == distro.ModeFolder, "the root behind a link is %v, %v", f, ok)
+	wantFolders(t, all)
+}
+
+// wantFolders wants a folder around each file.
+func wantFolders(t *testing.T, all rootfs.Tree) {
+	t.Helper()
+	for _, f := range all.Files() {
+		dir := path.Dir(f.Name)
+		require.That(t, dir == "." || all[dir].Mode&^0o7777 == rootfs.Folder, "%q lies in %q, which is %o", f.Name, dir, all[dir].Mode)
 	}
 }
 

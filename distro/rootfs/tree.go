@@ -24,7 +24,8 @@ const (
 type Tree map[string]distro.File
 
 // Put adds a file, in place of one with its name, and the folders around it that are not there. Links on the way are followed,
-// as in systems where /bin leads to /usr/bin. A folder that is there stays, also when a link comes with its name.
+// as in systems where /bin leads to /usr/bin. A folder that is there stays when a link comes with its name, and goes with all
+// that it has when another file does.
 func (t Tree) Put(f distro.File) {
 	f.Name = strings.TrimPrefix(path.Clean("/"+f.Name), "/")
 	if f.Name == "" {
@@ -34,8 +35,11 @@ func (t Tree) Put(f distro.File) {
 		f.Name = path.Join(t.folder(dir), path.Base(f.Name))
 	}
 	kind, old := f.Mode&typeMask, t[f.Name].Mode&typeMask
-	if kind == Folder && old == Link || kind == Link && old == Folder {
+	switch {
+	case kind == Folder && old == Link || kind == Link && old == Folder:
 		return
+	case kind != Folder && old == Folder:
+		maps.DeleteFunc(t, func(name string, _ distro.File) bool { return strings.HasPrefix(name, f.Name+"/") })
 	}
 	t[f.Name] = f
 }
@@ -53,20 +57,35 @@ func (t Tree) place(name string) string {
 	return ""
 }
 
-// folder is the name of a folder behind all links, which is made where it is not there.
+// folder is the name of a folder behind all links. It is made where it is not there, also behind a link whose folder comes later,
+// and in place of a file, or of a link that leads nowhere.
 func (t Tree) folder(name string) (at string) {
-	for _, part := range strings.Split(name, "/") {
-		at = path.Join(at, part)
-		f, ok := t[at]
-		if !ok {
+	rest, links := parts(name), 0
+	for len(rest) > 0 {
+		at, rest = path.Join(at, rest[0]), rest[1:]
+		switch kind := t[at].Mode & typeMask; {
+		case kind == Link && links < mostLinks:
+			links++
+			rest, at = append(behind(t[at]), rest...), ""
+		case kind != Folder:
 			t[at] = distro.File{Name: at, Mode: distro.ModeFolder}
-		}
-		if f.Mode&typeMask == Link {
-			var way []string
-			_, at, _ = t.find(at, &way)
 		}
 	}
 	return at
+}
+
+// parts are the names on the way to a file, from the root on.
+func parts(name string) []string {
+	return strings.FieldsFunc(path.Clean("/"+name), func(r rune) bool { return r == '/' })
+}
+
+// behind is where a link leads.
+func behind(link distro.File) []string {
+	to := string(link.Data)
+	if !path.IsAbs(to) {
+		to = path.Join("/", path.Dir(link.Name), to)
+	}
+	return parts(to)
 }
 
 // Files are the files in the order of their names: folders come before what is in them.
@@ -90,7 +109,7 @@ func (t Tree) Find(name string) (f distro.File, ok bool) {
 
 // find is Find, and adds the links on the way.
 func (t Tree) find(name string, way *[]string) (f distro.File, at string, ok bool) {
-	rest := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
+	rest := parts(name)
 	for len(rest) > 0 {
 		at = path.Join(at, rest[0])
 		if f, ok = t[at]; !ok {
@@ -102,12 +121,8 @@ func (t Tree) find(name string, way *[]string) (f distro.File, at string, ok boo
 		if *way = append(*way, at); len(*way) > mostLinks {
 			return f, at, false
 		}
-		to := string(f.Data)
-		if !path.IsAbs(to) {
-			to = path.Join("/", path.Dir(at), to)
-		}
-		rest = append(strings.Split(strings.TrimPrefix(path.Clean(to), "/"), "/"), rest...)
-		at = ""
+		rest, at = append(behind(f), rest...), ""
+		f = distro.File{Mode: distro.ModeFolder} // for a link to the root
 	}
 	return f, at, true
 }
