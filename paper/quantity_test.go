@@ -38,6 +38,14 @@ func TestUnder(t *testing.T) {
 		v, err := under(Quantity{V: x.a, From: "a test"}, Quantity{V: 100, From: "a test"}, "a hundredth")
 		require.That(t, err == nil && v.Holds == x.holds, "%v under a hundredth of 100: %v, %v", x.a, v, err)
 	}
+	for part, share := range map[string]float64{
+		"a hundredth": 1. / 100, "a fiftieth": 1. / 50, "a twentieth": 1. / 20, "a tenth": 1. / 10, "a fifth": 1. / 5, "a quarter": 1. / 4, "a third": 1. / 3, "half": 1. / 2,
+	} {
+		for a, holds := range map[float64]bool{share - 0.001: true, share + 0.001: false} {
+			v := require.Must(under(Quantity{V: a}, Quantity{V: 1}, part))(t)
+			require.That(t, v.Holds == holds, "%v under %s of 1: %v", a, part, v)
+		}
+	}
 	_, err := under(Quantity{}, Quantity{}, "a bit")
 	require.That(t, err != nil, "a bit is taken for a limit")
 }

@@ -153,9 +153,9 @@ func TestArtifactIsMeasured(t *testing.T) {
 		require.That(t, c.Command == paper.Steps()[i].Command && c.Seconds >= 0 && c.Seconds < 60 && c.MiB >= 0 && c.MiB < 4096, "%+v", c)
 	}
 	require.That(t, strings.Contains(a.Host, fmt.Sprintf(", %d cores, go", runtime.NumCPU())) && !strings.Contains(a.Host, "\n"), "the host is %q", a.Host)
-	script("kprobesim", `[ "$1" != check ]`)
+	script("kprobesim", `[ "$1" != check ] || { echo why >&2; exit 1; }`)
 	require.Error(t, newApp(&out, &said).measureArtifact("other"), "./kprobesim check: exit status 1", "a command that fails")
-	require.That(t, !exists("other"), "a file was written")
+	require.That(t, !exists("other") && said.String() == "why\n", "a file was written, or it was said %q", &said)
 }
 
 // TestPaperHasNoTypedNumbers wants no digit in the prose of the template: each is asked of the results. Names have

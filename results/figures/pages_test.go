@@ -76,7 +76,7 @@ func oddPages() []page {
 	}
 	upright := layers(3)
 	for i := range 14 {
-		upright.Groups, upright.Totals = append(upright.Groups, fmt.Sprint("g", i)), append(upright.Totals, 1000+float64(i))
+		upright.Groups, upright.Totals = append(upright.Groups, fmt.Sprint("group ", i)), append(upright.Totals, 1000+float64(i))
 		for l := range upright.Layers {
 			upright.Layers[l].Values = append(upright.Layers[l].Values, 300)
 		}
@@ -108,7 +108,7 @@ func oddPages() []page {
 		{"twelve lines", styles},
 		{"lines beside bars of height", &Panels{Columns: 2, Frame: Frame{Width: 165}, Panels: []Panel{styles, styles}}},
 		{"upright sums", upright},
-		{"upright sums in panels", &Panels{Columns: 2, Frame: Frame{Width: 100}, Panels: []Panel{upright, upright}}},
+		{"many sums in panels", &Panels{Columns: 2, Frame: Frame{Width: 250}, Panels: []Panel{upright, upright}}},
 		{"many values of a logarithmic axis", &Lines{Series: []LineSeries{{Name: "s", Points: far(13, 2)}}, LogX: true}},
 		{"near values of a logarithmic axis", &Lines{Series: []LineSeries{{Name: "s", Points: far(4, 1.39)}}, LogX: true}},
 		{"labels that run into each other", &Lines{Frame: Frame{Width: 40}, Series: []LineSeries{{Name: "s", Points: far(12, 1.41)}}, LogX: true}},
