@@ -37,7 +37,7 @@ const (
 	kindTarget   = "indirect jumps"
 )
 
-// Goal is the error of a case that issue 26 asks for, as a share of the host's time.
+// Goal is the error of a case that is aimed at, as a share of the host's time.
 const Goal = 0.15
 
 // Hex reads code of this program in hexadecimal.
