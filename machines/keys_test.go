@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -147,4 +149,40 @@ func change(t *testing.T, root *doc.Node, path []string, value string) {
 	s := require.Must(doc.ParseSetting("v=" + value))(t)
 	s.Path = path
 	require.NoError(t, s.Apply(root))
+}
+
+// limits finds the least and the greatest number of a key in what refuses another one.
+var limits = regexp.MustCompile(`is outside (\d+) to (\d+)`)
+
+// TestLimitsOfKeys sets each key that has limits to both of them, and to the next number on either side. The golden file has what
+// is said of those within, which another check may refuse.
+func TestLimitsOfKeys(t *testing.T) {
+	var isas []*cpus.ISA
+	for _, target := range targets.List() {
+		isas = append(isas, target.ISA)
+	}
+	var out strings.Builder
+	for _, name := range []string{"testdata/pipes", "power5-1656", "tc2-cortex-a15"} {
+		root := document(t, name)
+		for _, key := range leaves(nil, root) {
+			said := func(value int64) string {
+				changed := root.Clone()
+				change(t, changed, key, fmt.Sprint(value))
+				var errs doc.Errors
+				machines.Read(changed, isas, &errs)
+				first, _, _ := strings.Cut(fmt.Sprint(errs.Err()), "\n")
+				return first
+			}
+			m := limits.FindStringSubmatch(said(1 << 40))
+			if m == nil {
+				continue
+			}
+			least, most := require.Must(strconv.ParseInt(m[1], 10, 64))(t), require.Must(strconv.ParseInt(m[2], 10, 64))(t)
+			for _, v := range []int64{least - 1, most + 1} {
+				require.That(t, strings.Contains(said(v), fmt.Sprintf("%s: %d %s", strings.Join(key, "."), v, m[0])), "%s %s=%d: %s", name, key, v, said(v))
+			}
+			fmt.Fprintf(&out, "%s %s: %d %s, %d %s\n", name, strings.Join(key, "."), least, said(least), most, said(most))
+		}
+	}
+	require.Lines(t, "testdata/limits.txt", out.String(), *update)
 }
