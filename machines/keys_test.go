@@ -42,7 +42,7 @@ func TestEveryKey(t *testing.T) {
 		}
 		require.NoError(t, errs.Err())
 		fmt.Fprintf(&out, "%s: sum %.6x\n", name, sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(shipped)), "\n"))))
-		for _, value := range []string{"", "0", "1", "7", "64", "\"1/7\"", "\"3 KiB\"", "true"} {
+		for _, value := range []string{"", "0", "1", "7", "64", "\"1/7\"", "\"1/60\"", "\"3 KiB\"", "true"} {
 			var texts strings.Builder
 			refused := 0
 			keys := leaves(nil, root)

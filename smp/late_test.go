@@ -24,6 +24,14 @@ func TestLateIsNoticed(t *testing.T) {
 			b.k.resched(cpu)
 			b.k.kicks = nil
 		}},
+		{"1 a tick finds the task idle, although the more urgent first waits and nobody has asked for it", true, func(_ *board, cpu *cpuState) {
+			waiting := *cpu.curr
+			waiting.name, waiting.prio, waiting.idle = "first", cpu.curr.prio+1, false
+			cpu.queue = []*task{&waiting}
+		}},
+		{"1 a tick finds the task idle, although it has halted and has not looked for the grace period that waits for it", true, func(_ *board, cpu *cpuState) {
+			cpu.holds, cpu.awake = true, true
+		}},
 		{"1 the CPU halts, although it was asked to reschedule before an interrupt that it has served", false, func(_ *board, cpu *cpuState) {
 			cpu.asked = asked{asked: true, kicked: true}
 		}},
