@@ -12,8 +12,11 @@ import (
 // Bounds of a core that is described by its pipes.
 const (
 	MaxPipes = 16 // named pipes
-	MaxUops  = 8  // that an instruction sends to pipes, beside its accesses to memory
-	MaxWidth = 8  // renamed a cycle
+
+	MaxStoreQueue  = 64 // stores that loads look for (BackEnd.StoreQueue)
+	MaxMissBuffers = 64
+	MaxUops        = 8 // that an instruction sends to pipes, beside its accesses to memory
+	MaxWidth       = 8 // renamed a cycle
 	// MaxColumns is the columns of a line of the first level that loads may meet in.
 	MaxColumns = 16
 	plainWide  = 6 // the same of a core without pipes, which divides a cycle into slots
@@ -87,6 +90,11 @@ type BackEnd struct {
 	// ConflictStores is how many stores later a load goes ahead of stores again that was once wrong to (event memory_clear). 0 where
 	// that costs nothing.
 	ConflictStores int
+	// StoreQueue says that a store has one of Config.StoreBuffer entries from its dispatch until it is written, and asks for its line
+	// as soon as its address is known.
+	StoreQueue bool
+	// MissBuffers is how many misses of the first level are on their way at once. 0 for any number.
+	MissBuffers int
 	// LateFlags lists operations, by their names in ISA.Fusible, whose flags some classes take longer with (Cost.LateFlags).
 	LateFlags []string
 }
@@ -157,6 +165,9 @@ func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 	}
 	if b.ConflictStores != 0 && c.Events[EventClear] == 0 {
 		fail("back_end.conflict_stores: it means nothing without event.%s", EventClear)
+	}
+	if b.StoreQueue && c.StoreBuffer > MaxStoreQueue {
+		fail("back_end.store_queue: it has up to %d entries; core.store_buffer says %d", MaxStoreQueue, c.StoreBuffer)
 	}
 	if err := c.OpCache.check(); err != nil {
 		fail("op_cache: %w", err)

@@ -51,7 +51,9 @@ func TestCasesCostWhatTheyMiss(t *testing.T) {
 		}{
 			{"chain of loads: 16 KiB, first level", 4, 0.01},
 			{"chain of loads: 128 KiB, second level", 12, 0.02},
-			{"pages: 128 of", 4 + 7, 0.03}, // the second TLB's latency
+			{"loads side by side: random places, 64 MiB", 240. / 24, 0.03}, // as many misses at once
+			{"stores and copies: stores, 128 KiB", 4, 0.02},                // two a cycle, whose lines come meanwhile
+			{"pages: 128 of", 4 + 7, 0.03},                                 // the second TLB's latency
 			{"calls and returns: 16 deep, 16 B", 16 * 4, 0.04},
 			{"branches: 65536 random bits, 6 mul", 18, 0.02}, // wrong predictions hide behind the chain
 		} {

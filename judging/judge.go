@@ -187,7 +187,8 @@ func relaxations(c *cpus.Config) []relaxation {
 		{"taken branches", event("taken_branch")},
 		{"split lines", event("split_line")},
 		{"window", func(c *cpus.Config) { c.Window = cpus.MaxWindow }},
-		{"store buffer", func(c *cpus.Config) { c.StoreBuffer = 1024 }},
+		{"store buffer", func(c *cpus.Config) { c.StoreBuffer, c.BackEnd.StoreQueue = 1024, false }},
+		{"misses on their way", func(c *cpus.Config) { c.BackEnd.MissBuffers = 0 }},
 		{"latencies of instructions", func(c *cpus.Config) {
 			each(c, func(k *cpus.Cost) { k.Latency, k.Latency2, k.Deferred, k.Flags, k.LateFlags = 0, 0, 0, 0, 0 })
 		}},

@@ -95,14 +95,16 @@ func numbers(path string, v reflect.Value, all []string) []string {
 	return all
 }
 
-// TestStoreBlocks refuses buffers of stores that are no power of two, and a core with both ways of its stores.
+// TestStoreBlocks refuses buffers of stores that are no power of two, a core with both ways of its stores, and a queue of more
+// stores than loads look for.
 func TestStoreBlocks(t *testing.T) {
 	for setting, want := range map[string]string{
-		"store_block=24": "a power of two from 8 to the 64 of a line", "store_pairs=true": "leave one of them out",
+		"back_end.store_block=24": "a power of two from 8 to the 64 of a line", "back_end.store_pairs=true": "leave one of them out",
+		"core.store_buffer=65": "store_queue: it has up to 64 entries; core.store_buffer says 65",
 	} {
 		root := document(t, "testdata/pipes")
 		key, value, _ := strings.Cut(setting, "=")
-		change(t, root, []string{"back_end", key}, value)
+		change(t, root, strings.Split(key, "."), value)
 		var errs doc.Errors
 		machines.Read(root, []*cpus.ISA{x86.ISA64()}, &errs)
 		require.Error(t, errs.Err(), want, "%s", setting)

@@ -53,9 +53,10 @@ func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
 	b.SplitTwice = doc.Opt(r, "split_twice", false, doc.Flag)
 	b.SplitOverlap = doc.Opt(r, "split_overlap", false, doc.Flag)
 	b.ForwardsInside = doc.Opt(r, "forwards_inside", false, doc.Flag)
+	b.StoreQueue = doc.Opt(r, "store_queue", false, doc.Flag)
 	b.LateFlags = doc.Opt(r, "late_flags", nil, doc.ListOf(doc.OneOf(mr.isa.Fusible...)))
 	mr.section(r, maybe("retire", &b.Retire, 1, 16), maybe("complex_address", &b.ComplexAddress, 1, 4), maybe("load_column", &b.LoadColumn, 4, 64), maybe("store_block", &b.StoreBlock, 8, 64), maybe("store_word", &b.StoreWord, 4, 4), maybe("scheduler", &b.Scheduler, 1, 1024),
-		maybe("conflict_stores", &b.ConflictStores, 128, 1<<20))
+		maybe("conflict_stores", &b.ConflictStores, 128, 1<<20), maybe("miss_buffers", &b.MissBuffers, 1, cpus.MaxMissBuffers))
 }
 
 // fusion reads the pairs that are one operation: they are no numbers.

@@ -132,7 +132,7 @@ func (c *Core) missStore(pa uint64) {
 		return
 	}
 	if d := c.demand(pa, writes) - c.l1Lat; d > 0 {
-		c.delay(inMissW, d)
+		c.delay(c.asks, d)
 		c.step.Stalls.DCache += d
 	}
 }

@@ -8,6 +8,7 @@ const (
 	inExtra        // time of a repeated instruction
 	inMiss
 	inMissW
+	inOwn     // the line of a store is not there, on a core with a store queue
 	inMatch   // a load found a store
 	inNumber  // a store does not follow the one before it
 	inNothing // an instruction that stores has stored nothing
@@ -53,7 +54,7 @@ func (c *Core) delay(kind uint64, d ticks) {
 		return
 	}
 	c.irregular |= insnBit(c.idx) | irregularAccess
-	if kind == inMissW && c.cur.stores&insnBit(c.idx) == 0 {
+	if kind != inMiss && c.cur.stores&insnBit(c.idx) == 0 {
 		c.irregular |= irregularStore
 	}
 	c.acc[c.idx&(accesses-1)].add(kind, d)
@@ -99,7 +100,7 @@ func (c *Core) applyInputs() {
 		switch kind, v := v&255, v>>16; kind {
 		case inExtra:
 			c.extra = ticks(v)
-		case inMiss, inMissW:
+		case inMiss, inMissW, inOwn:
 			a.add(kind, ticks(v))
 			c.irregular |= insnBit(i) | irregularAccess
 		case inMatch:
@@ -118,10 +119,13 @@ func (c *Core) applyInputs() {
 
 // add adds to one of the delays.
 func (a *access) add(kind uint64, d ticks) {
-	if kind == inMiss {
+	switch kind {
+	case inMiss:
 		a.miss += d
-	} else {
+	case inMissW:
 		a.missW += d
+	default:
+		a.own += d
 	}
 }
 
@@ -138,7 +142,7 @@ func (c *Core) tidy(n int) {
 		if a.miss != 0 || a.match != noStore || a.columns != 0 {
 			kept |= left & -left
 		}
-		if a.missW != 0 || a.pair {
+		if a.missW != 0 || a.own != 0 || a.pair {
 			kept |= left&-left | irregularStore
 		}
 	}
@@ -169,6 +173,10 @@ func (c *Core) gather(n int) (placed uint64) {
 			if a.missW != 0 {
 				c.give(inMissW, i, uint64(a.missW))
 				a.missW = 0
+			}
+			if a.own != 0 {
+				c.give(inOwn, i, uint64(a.own))
+				a.own = 0
 			}
 			if a.pair {
 				c.give(inPair, i, 0)

@@ -138,6 +138,7 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 		}
 		cfg.Classes[name] = k
 	}
+	cfg.BackEnd.StoreQueue, cfg.BackEnd.MissBuffers = rng.IntN(2) == 0, []int{0, 1, 3, 24}[rng.IntN(4)]
 }
 
 // rounds is a program of loops within loops, with loads and stores that meet each other.
@@ -296,7 +297,7 @@ var remembered = map[string]string{
 
 	"timing.settled": given, "timing.extra": given, "timing.late": given, "timing.repriced": given,
 
-	"timing.window": fixed, "timing.slack": fixed, "timing.storeBusy": fixed, "timing.lead": fixed,
+	"timing.window": fixed, "timing.slack": fixed, "timing.queue": fixed, "timing.storeBusy": fixed, "timing.lead": fixed,
 	"windowState.slot": fixed, "windowState.loadBusy": fixed, "windowState.fetchMask": fixed,
 	"windowState.rob": fixed, "windowState.leastIssue": fixed, "windowState.farthest": fixed,
 	"windowState.scoreboard": fixed, "windowState.grouped": fixed, "windowState.width": fixed, "windowState.room": fixed,
@@ -371,6 +372,9 @@ func TestEveryFieldIsRemembered(t *testing.T) {
 		anyPipes(rand.New(rand.NewPCG(1, 1)), cfg)
 		holdRemembered(t, "pipes: "+name, cfg, func(c *toy, _ int) int { return change(c.pipes) })
 	}
+	bounded := pipedCore()
+	bounded.BackEnd.MissBuffers = 3
+	holdRemembered(t, "misses", bounded, func(c *toy, i int) int { c.pipes.misses[i] += 90000; return 3 })
 	holdRemembered(t, "addresses of stores", toyConfig(cpus.Window, 64), func(c *toy, i int) int {
 		for i := range c.stores {
 			c.stores[i].commit = 19000

@@ -34,6 +34,7 @@ type dataPath struct {
 	writeAround          bool        // a store that misses l1d leaves it alone
 	swapped              bool        `state:"-"` // the most significant byte of an operand comes first
 	prefetcher           *prefetcher // of a core that has any, or nil
+	asks                 uint64      `state:"-"` // kind of the delay of a store whose line is not there
 	sentStores                       // for the window model
 	loadColumns
 }
@@ -74,6 +75,7 @@ const (
 type access struct {
 	miss  ticks  // delay of its loads beyond the L1 latency
 	missW ticks  // delay of its stores on their way to the cache
+	own   ticks  // the same of the line that its store asks for, of a core with a store queue
 	store uint64 // number of its own store; one that has its time when it stored nothing
 	match uint8  // what its load found among the stores before it
 	load  uint8  // number of the store that it found, modulo forwards

@@ -29,7 +29,8 @@ type pipeline struct {
 	constants uint64
 	lateness
 	binding
-	branches uint64 // last byte of the last taken branch, and in the lowest bits how many of its line were taken up to it
+	misses   []ticks // when the buffers of misses are free, if they are bounded
+	branches uint64  // last byte of the last taken branch, and in the lowest bits how many of its line were taken up to it
 	schedule
 }
 
@@ -388,6 +389,9 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 		if loads {
 			d = max(d, c.loads.free())
 		}
+		if op.Flags&Stores != 0 && c.queue != 0 {
+			d = max(d, c.storeFree())
+		}
 		if p.unlaminatesFirst != 0 && op.Flags&unlaminated != 0 {
 			d = c.renameDivided(d, n, wait)
 		} else {
@@ -509,12 +513,10 @@ func (c *Core) loadPipes(op *Op, u *pipePrice, d ticks, a *access) (_, ready tic
 	if op.Flags&Complex != 0 {
 		at += c.pipes.complex
 	}
+	if a.miss != 0 && len(c.pipes.misses) != 0 {
+		a.miss = c.pipes.missing(at, a.miss) - at
+	}
 	return d, c.loadedAt(op, at, a)
-}
-
-// renamesBy reports whether loads of addresses by a register may be renamed.
-func (p *pipeline) renamesBy(base, stack uint8) bool {
-	return !p.renamesStack || base == stack || base == stackAddress
 }
 
 // pipeWords are words of a state before the schedule.
@@ -546,7 +548,7 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 		}
 	}
 	w[head] |= uint64(len(w)-head-pipeWords) << 48
-	return w
+	return p.freezeMisses(w, d)
 }
 
 // melt is the way back. It returns what is behind the pipeline's state.
@@ -571,7 +573,7 @@ func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 			p.waiting[bits.TrailingZeros16(set)&(cpus.MaxPipes-1)]++
 		}
 	}
-	return w[pipeWords+n:]
+	return p.meltMisses(d, w[pipeWords+n:])
 }
 
 // freezePipesRing is freezeRing where width entries are needed a cycle.

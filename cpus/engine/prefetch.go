@@ -83,7 +83,7 @@ func (c *Core) prefetches(pa uint64, load bool, d ticks) ticks {
 	c.Settle()
 	now := max(c.retire, c.dispatch)
 	if a := &c.acc[c.idx&(accesses-1)]; c.idx != between { // an instruction of many accesses makes one behind the other
-		now += a.miss + a.missW
+		now += a.miss + a.missW + a.own
 	}
 	found := p.find(line)
 	second := d == c.l2Lat // where a line stays that was sent for

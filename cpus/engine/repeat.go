@@ -16,8 +16,8 @@ func (c *Core) Repeat(class uint8) { c.repeated(1, class) }
 func (c *Core) repeated(n uint64, class uint8) {
 	a := &c.acc[c.idx&(accesses-1)]
 	c.applyInputs()
-	c.extra += ticks(n)*c.cost[class].issue + a.miss + a.missW
-	a.miss, a.missW = 0, 0
+	c.extra += ticks(n)*c.cost[class].issue + a.miss + a.missW + a.own
+	a.miss, a.missW, a.own = 0, 0, 0
 	c.irregular |= irregularAccess
 }
 

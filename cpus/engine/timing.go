@@ -101,10 +101,11 @@ type timing struct {
 	dispatch ticks // the next instruction may issue
 	settled  int   // instructions of the running block that have their time
 	window   bool
-	late     ticks // how far dispatch was held up since the last block
-	entering bool  // the next block is entered by a branch
-	drained  ticks // when the last store reaches the cache
-	slack    ticks // what the store buffer hides
+	late     ticks  // how far dispatch was held up since the last block
+	entering bool   // the next block is entered by a branch
+	drained  ticks  // when the last store reaches the cache
+	slack    ticks  // what the store buffer hides
+	queue    uint64 `state:"-"` // entries of the store queue; 0 without one
 
 	storeBusy ticks // time that a store keeps its port
 	fetched   ticks // the last window was fetched
@@ -224,6 +225,7 @@ func (t *Core) initTiming(isa *cpus.ISA, cfg *cpus.Config, inOrder []uint8) {
 		}
 	}
 	t.slack = t.storeBusy * ticks(cfg.StoreBuffer)
+	t.initMisses(cfg)
 }
 
 // portNames are the ports that every core has, and behind them the description's.
@@ -271,6 +273,9 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 	if k.serialize {
 		d = max(d, c.drained)
 	}
+	if op.Flags&Stores != 0 && c.queue != 0 {
+		d = max(d, c.storeFree())
+	}
 	cost := k.issue
 	if !k.serialize {
 		cost += c.extra
@@ -280,7 +285,7 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 	}
 	done := d + cost
 	if op.Flags&Stores != 0 {
-		c.commit(op, storeTimes{data: done}, done, a)
+		c.commit(op, storeTimes{data: done}, d, done, a)
 	}
 	c.ready[op.O1&regMask], c.ready[op.O2&regMask] = done, done
 	if c.pipes != nil {
@@ -296,20 +301,23 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 }
 
 // commit sends a store on its way to the cache, which it reaches in order, at the earliest when
-// says: issue waits when more are on their way than the buffer holds.
-func (c *Core) commit(op *Op, s storeTimes, when ticks, a *access) {
+// says: issue waits when more are on their way than the buffer holds. Its address is known from asked on.
+func (c *Core) commit(op *Op, s storeTimes, asked, when ticks, a *access) {
 	if c.pairs {
 		c.commitPairs(when, a)
 	} else {
 		c.drained = max(c.drained+c.storeBusy, when)
 	}
 	c.drained += a.missW
+	if a.own != 0 {
+		c.drained = max(c.drained, c.pipes.missing(asked, c.l1Lat+a.own))
+	}
 	if a.store > c.placed {
 		c.placed = a.store
 		s.commit, s.pushed = c.drained, op.Flags&Pushes != 0
 		c.stores[a.store&(forwards-1)] = s
 	}
-	a.missW, a.pair = 0, false
+	a.missW, a.own, a.pair = 0, 0, false
 }
 
 // settleBranch redirects the front end after a branch: a bubble when it was predicted and taken, a

@@ -120,7 +120,7 @@ func (c *Core) scheduleStore(op *Op, d, next, done ticks, a *access) ticks {
 	p := max(c.port[portStore], d)
 	c.port[portStore] = p + c.storeBusy
 	done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
-	c.commit(op, storeTimes{data: done}, max(next, done)+c.ev[evCommit], a)
+	c.commit(op, storeTimes{data: done}, p, max(next, done)+c.ev[evCommit], a)
 	return done
 }
 

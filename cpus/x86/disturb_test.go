@@ -63,6 +63,9 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 	}
 	if w.cfg.Model == cpus.Window && seed%4 < 2 {
 		cpustest.Piped(w.cfg, w.isa)
+		if seed >= 12 { // TestEffects has the sums of the ones before
+			w.cfg.BackEnd.StoreQueue, w.cfg.BackEnd.MissBuffers = true, 2
+		}
 	}
 	c.write()
 	c.rig.Fill(n, c.rng, c.cpu)
