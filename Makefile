@@ -10,7 +10,7 @@ RACE      := ./cmd/... ./experiments/... ./races ./gdb/...
 # Of these packages some tests alone start goroutines.
 RACEFEW   := ./distro/measuring ./cpus/x86 ./cpus/ppc64 ./cpus/arm ./workloads ./results/outdir ./internal/hostcode
 RACETESTS := ^(TestRunsAtOnce|TestDecodesInParallel|TestModulesCompile|TestWritersTakeTurns|TestCall|TestStruckCodeOfTheHost)$$
-# These look at figures and documents, and run alone. Under the race detector they took a third of the time of ./cmd.
+# These look at figures and documents, and run alone.
 RACESKIP  := ^(TestPredictedTime|TestMeasureRead|TestTraceShowsEveryStep|TestDocuments|TestDocumentedCommands|TestInterfaceOfDocuments|TestLoopingPoint)$$
 BENCHTIME ?= 2s
 # Schedules of each scenario in a search for races. make races SCHEDULES=20000 searches for half an hour.

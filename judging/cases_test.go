@@ -126,6 +126,21 @@ func TestRunCases(t *testing.T) {
 	cancel()
 	done, err := j.RunCases(ctx, []*Case{chase()})
 	require.That(t, len(done) == 0 && errors.Is(err, context.Canceled), "%v, %v", done, err)
+	done, err = j.RunCases(&ends{t.Context(), 2}, []*Case{chase(), chase()}) // behind two prices and a time
+	require.That(t, len(done) == 1 && (done[0].Native != 0 || done[0].Left != nil) && errors.Is(err, context.Canceled), "%v, %v", done, err)
+}
+
+// ends is a context that is cancelled when it was asked so often.
+type ends struct {
+	context.Context
+	asked int
+}
+
+func (e *ends) Err() error {
+	if e.asked--; e.asked < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 // TestKindsOf counts cases by kind, and those that are left out nowhere.

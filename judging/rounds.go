@@ -53,17 +53,18 @@ func (h *Host) Time(c *Case) (float64, error) {
 // moments is how often all cases are timed, one behind the other, and attempts how often one is while the host is busy.
 const moments, attempts = 2, 5
 
-// RunCases prices and times cases, and returns those that are done. The shortest time of all moments counts.
+// RunCases prices and times cases, and returns those that are done, also where it is ended. The shortest time of all moments counts.
 func (j *Judging) RunCases(ctx context.Context, cases []*Case) (_ []*Case, err error) {
-	for i, c := range cases {
+	for _, c := range cases {
 		if c.Priced, err = j.Pricer.Price(c); err != nil || ctx.Err() != nil {
-			return cases[:i], errors.Join(err, ctx.Err())
+			return nil, errors.Join(err, ctx.Err())
 		}
 	}
 	for range moments {
 		for _, c := range cases {
 			if err := j.time(c); err != nil || ctx.Err() != nil {
-				return nil, errors.Join(err, ctx.Err())
+				untimed := func(c *Case) bool { return c.Native == 0 && c.Left == nil }
+				return slices.DeleteFunc(slices.Clone(cases), untimed), errors.Join(err, ctx.Err())
 			}
 		}
 	}

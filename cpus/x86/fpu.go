@@ -40,9 +40,12 @@ func (c *CPU) x87Ready() bool {
 }
 
 // sseReady is x87Ready for SSE, which also wants CR4.OSFXSR (SDM vol. 3, 13.1).
-func (c *CPU) sseReady() bool {
+func (c *CPU) sseReady() bool { return c.readyUnless(c.cr0&cr0EM != 0 || c.cr4&cr4OSFXSR == 0) }
+
+// readyUnless raises #UD for an instruction that is undefined, and #NM where the state is another task's.
+func (c *CPU) readyUnless(undefined bool) bool {
 	switch {
-	case c.cr0&cr0EM != 0 || c.cr4&cr4OSFXSR == 0:
+	case undefined:
 		c.raise(vecUD)
 	case c.cr0&cr0TS != 0:
 		c.raise(vecNMx87)
@@ -166,6 +169,7 @@ func (c *CPU) stateWords() []uint64 {
 	return words
 }
 
+// fxrstor loads the state.
 func fxrstor(c *CPU, in *inst) {
 	if at, ok := c.stateImage(in, 16); ok {
 		c.loadState(at, partsAll)

@@ -169,17 +169,7 @@ func (c *CPU) headerFits(h *[8]uint64, compact bool) bool {
 
 // onArea makes the row of an instruction on an area. CR0.EM means nothing to it (SDM vol. 2, XSAVE).
 func onArea(class uint8, flags uint16, form uint32, f func(c *CPU, at, asked uint64)) row {
-	ready := func(c *CPU) bool {
-		switch {
-		case !c.hasForm(form):
-			c.raise(vecUD)
-		case c.cr0&cr0TS != 0:
-			c.raise(vecNMx87)
-		default:
-			return true
-		}
-		return false
-	}
+	ready := func(c *CPU) bool { return c.readyUnless(!c.hasForm(form)) }
 	run := func(c *CPU, in *inst) {
 		if at, ok := c.stateImage(in, 64); ok {
 			f(c, at, c.pair()&c.xcr0)
