@@ -82,10 +82,12 @@ func (p *pipeline) opsOf(op *Op) int {
 	return p.prices[op.Class].ops
 }
 
-// pairFlags is the register with the flags of an operation that is one with a branch.
-func (c *Core) pairFlags(op *Op) *ticks {
-	if op.O2 == c.sink {
-		return &c.ready[op.O1&regMask]
+// setPairFlags is when the flags of an operation are ready that is one with a branch. They are its last result, and all further ones.
+func (c *Core) setPairFlags(op *Op, at ticks) {
+	flags := op.O2
+	if flags == c.sink {
+		flags = op.O1
 	}
-	return &c.ready[op.O2&regMask]
+	c.ready[flags&regMask] = at
+	c.readyAlso(op.Also, at)
 }

@@ -402,7 +402,7 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 			c.loads.take(c.retire)
 		}
 		if i > 0 && ops[i-1].Flags&fusedFirst != 0 {
-			*c.pairFlags(&ops[i-1]) = done
+			c.setPairFlags(&ops[i-1], done)
 			p.noteLate(&ops[i-1])
 		}
 	}
@@ -451,7 +451,7 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 		done = ready // the branch behind it has the flags at once
 		computed := ready + max(k.latency, clock.PerCycle)
 		c.ready[op.O1&regMask], c.ready[op.O2&regMask] = computed, computed
-		*c.pairFlags(op) = ready
+		c.setPairFlags(op, ready)
 		return d, done
 	}
 	free := ready

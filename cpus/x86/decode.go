@@ -338,7 +338,7 @@ const (
 	ioReadDst   = 1 << iota // the destination is a source too
 	ioNoWrite               // the destination is not written (cmp, test, bt)
 	ioReadFlag              // depends on the arithmetic flags
-	ioSetFlag               // defines arithmetic flags
+	ioSetCarry              // defines the carry
 	ioReadA                 // implicit rax source
 	ioSetA                  // implicit rax result
 	ioSetD                  // implicit rdx result
@@ -351,6 +351,8 @@ const (
 	ioReadCarry             // depends on the carry alone
 	ioSetPart               // defines all arithmetic flags but the carry
 	ioSetC                  // implicit rcx result
+
+	ioSetFlag = ioSetCarry | ioSetPart // defines all arithmetic flags
 )
 
 // dependences derives the ready times an instruction waits for and sets. The engine has room for
@@ -424,7 +426,7 @@ var (
 	impliedSources = []implicit{
 		{ioReadFlag | ioReadCarry, rFlags}, {ioReadA, rax}, {ioReadC, rcx}, {ioReadD, rdx}, {ioReadFlag, rPartial},
 	}
-	impliedResults = []implicit{{ioSetA, rax}, {ioSetD, rdx}, {ioSetFlag, rFlags}, {ioSetPart, rPartial}}
+	impliedResults = []implicit{{ioSetA, rax}, {ioSetD, rdx}, {ioSetCarry, rFlags}, {ioSetPart, rPartial}}
 )
 
 // narrow reports a write of less than 32 bits, which merges with the old register and so waits for

@@ -135,7 +135,7 @@ func shiftM[T width](op func(*CPU, T, uint) T) exec {
 // shifted is a row with both forms of a shift or rotate.
 func shifted(o countedOp, class, inMem uint8, io uint16) row {
 	return row{
-		bind: bindShift, class: class, inMem: inMem, io: ioArith | io,
+		bind: bindShift, class: class, inMem: inMem, io: ioReadDst | io,
 		reg: byWidth{shiftR(o.b), shiftR(o.w), shiftR(o.d), shiftR(o.q)},
 		mem: byWidth{shiftM(o.b), shiftM(o.w), shiftM(o.d), shiftM(o.q)},
 	}
@@ -158,7 +158,7 @@ func bitM[T width](op func(*CPU, T, uint) T) exec {
 // bitChanged is a row with both forms of a bit test that changes the bit. Bytes have none.
 func bitChanged(o countedOp) row {
 	return row{
-		bind: bindTwo, class: clBitTest, inMem: clBitString, io: ioArith | ioLock,
+		bind: bindTwo, class: clBitTest, inMem: clBitString, io: ioReadDst | ioSetCarry | ioLock,
 		reg: byWidth{nil, bitR(o.w), bitR(o.d), bitR(o.q)},
 		mem: byWidth{nil, bitM(o.w), bitM(o.d), bitM(o.q)},
 	}

@@ -129,9 +129,9 @@ var enterAndLeave = map[x86asm.Op]row{
 // taken, or a trap. cld and std change a flag that nothing waits for.
 var flagControl = map[x86asm.Op]row{
 	// Single flags.
-	x86asm.STC:  implied(stc, clFlag, ioSetFlag),
-	x86asm.CLC:  implied(clc, clFlag, ioSetFlag),
-	x86asm.CMC:  implied(cmc, clFlag, ioSetFlag|ioReadCarry),
+	x86asm.STC:  implied(stc, clFlag, ioSetCarry),
+	x86asm.CLC:  implied(clc, clFlag, ioSetCarry),
+	x86asm.CMC:  implied(cmc, clFlag, ioSetCarry|ioReadCarry),
 	x86asm.CLD:  implied(cld, clDirection, 0),
 	x86asm.STD:  implied(std, clDirection, 0),
 	x86asm.LAHF: implied(lahf, clFlag, ioReadFlag|ioSetA),

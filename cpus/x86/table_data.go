@@ -186,15 +186,15 @@ var logical = map[x86asm.Op]row{
 // the carry take CF in. shld and shrd wait for cl even if the count is in the instruction.
 var shiftAndRotate = map[x86asm.Op]row{
 	// SAL and SHL are one operation with two opcodes.
-	x86asm.SAR: shifted(countedOp{sar[uint8], sar[uint16], sar[uint32], sar[uint64]}, clShift, clShiftMem, 0),
-	x86asm.SHR: shifted(countedOp{shr[uint8], shr[uint16], shr[uint32], shr[uint64]}, clShift, clShiftMem, 0),
-	x86asm.SHL: shifted(countedOp{shl[uint8], shl[uint16], shl[uint32], shl[uint64]}, clShift, clShiftMem, 0),
-	x86asm.ROR: shifted(countedOp{ror[uint8], ror[uint16], ror[uint32], ror[uint64]}, clShift, clShiftMem, 0),
-	x86asm.ROL: shifted(countedOp{rol[uint8], rol[uint16], rol[uint32], rol[uint64]}, clShift, clShiftMem, 0),
+	x86asm.SAR: shifted(countedOp{sar[uint8], sar[uint16], sar[uint32], sar[uint64]}, clShift, clShiftMem, ioSetFlag),
+	x86asm.SHR: shifted(countedOp{shr[uint8], shr[uint16], shr[uint32], shr[uint64]}, clShift, clShiftMem, ioSetFlag),
+	x86asm.SHL: shifted(countedOp{shl[uint8], shl[uint16], shl[uint32], shl[uint64]}, clShift, clShiftMem, ioSetFlag),
+	x86asm.ROR: shifted(countedOp{ror[uint8], ror[uint16], ror[uint32], ror[uint64]}, clShift, clShiftMem, ioSetCarry),
+	x86asm.ROL: shifted(countedOp{rol[uint8], rol[uint16], rol[uint32], rol[uint64]}, clShift, clShiftMem, ioSetCarry),
 
 	// Through the carry: slower, and of one class for registers and memory.
-	x86asm.RCR: shifted(countedOp{rcr[uint8], rcr[uint16], rcr[uint32], rcr[uint64]}, clRotateCarry, 0, ioReadCarry),
-	x86asm.RCL: shifted(countedOp{rcl[uint8], rcl[uint16], rcl[uint32], rcl[uint64]}, clRotateCarry, 0, ioReadCarry),
+	x86asm.RCR: shifted(countedOp{rcr[uint8], rcr[uint16], rcr[uint32], rcr[uint64]}, clRotateCarry, 0, ioSetCarry|ioReadCarry),
+	x86asm.RCL: shifted(countedOp{rcl[uint8], rcl[uint16], rcl[uint32], rcl[uint64]}, clRotateCarry, 0, ioSetCarry|ioReadCarry),
 	// The count is the third operand, which bindDouble takes.
 	x86asm.SHRD: {
 		bind: bindDouble, class: clShiftDouble, io: ioArith | ioReadC,
@@ -229,7 +229,7 @@ var bitAndByte = map[x86asm.Op]row{
 	// bt with memory may be far from its address: see bitAddress.
 	x86asm.BT: {
 		bind: bindTwo, class: clBitTest, inMem: clBitString,
-		io:  ioArith | ioNoWrite,
+		io:  ioReadDst | ioNoWrite | ioSetCarry,
 		reg: byWidth{nil, btR[uint16], btR[uint32], btR[uint64]},
 		mem: byWidth{nil, btM[uint16], btM[uint32], btM[uint64]},
 	},
