@@ -14,6 +14,8 @@ type PredictorConfig struct {
 	ReturnStack   int // entries
 	// TargetsByAddress says that the history has no part in where indirect targets are kept.
 	TargetsByAddress bool
+	// TargetsByDirections says that the history has directions of conditional branches alone, and no targets.
+	TargetsByDirections bool
 	// Tagged are tables of a TAGE predictor. Counters then are found by address alone.
 	Tagged TaggedTables
 }

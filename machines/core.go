@@ -33,6 +33,7 @@ func (mr *machineReader) core(r *doc.Reader) {
 	p := &c.Predictor
 	predictor := r.Sub("predictor", true)
 	p.TargetsByAddress = doc.Opt(predictor, "targets_by_address", false, doc.Flag)
+	p.TargetsByDirections = doc.Opt(predictor, "targets_by_directions", false, doc.Flag)
 	if predictor.Has("tagged") {
 		g := &p.Tagged
 		mr.section(predictor.Sub("tagged", true), count("tables", &g.Tables, 1, 16), count("bits", &g.Bits, 4, 14),

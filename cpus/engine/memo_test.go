@@ -78,6 +78,7 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 		cfg.L3.Exclusive = !cfg.L3.Inclusive && rng.IntN(2) == 0
 		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 1 + rng.IntN(6), Bits: 5, TagBits: 8, Shortest: 3, Longest: 40}
 	}
+	cfg.Predictor.TargetsByDirections = rng.IntN(2) == 0
 	return cfg
 }
 

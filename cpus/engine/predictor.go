@@ -21,6 +21,7 @@ type predictor struct {
 	tmask    uint32
 	tshift   uint   // low bits of an address that say nothing, and
 	thist    uint32 // bits of the history, of which the place of an indirect target is made
+	tpath    bool   // the history has targets too
 	returns  []uint64
 	loop     loopBuffer
 	depth    int // entries of returns in use
@@ -38,6 +39,7 @@ func (p *predictor) init(pc cpus.PredictorConfig, align uint8) {
 	if !pc.TargetsByAddress {
 		p.thist = p.histMask
 	}
+	p.tpath = !pc.TargetsByDirections
 	p.counters = make([]uint8, 1<<pc.TableBits)
 	for i := range p.counters {
 		p.counters[i] = 1
@@ -75,7 +77,9 @@ func (p *predictor) target(next, to uint64) bool {
 	t := &p.targets[(uint32(next>>(p.tshift&63))^p.history&p.thist)&p.tmask]
 	wrong := *t != to
 	*t = to
-	p.history = (p.history<<2 ^ uint32(to>>4)) & p.histMask
+	if p.tpath {
+		p.history = (p.history<<2 ^ uint32(to>>4)) & p.histMask
+	}
 	return wrong
 }
 

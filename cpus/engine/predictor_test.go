@@ -37,3 +37,25 @@ func TestRecall(t *testing.T) {
 	}
 	require.That(t, c.outcome == taken && c.R[PC] == 0x50 && c.Counts.Branches == 41, "a branch that was taken 40 times is predicted not taken")
 }
+
+// TestTargetHistory takes two targets by turns. A history with the targets before tells which one comes next, and one of
+// directions alone does where a branch before says so.
+func TestTargetHistory(t *testing.T) {
+	for _, c := range []struct {
+		byDirections, says bool
+		wrong              int
+	}{{false, false, 0}, {true, false, 50}, {true, true, 0}} {
+		p := new(predictor)
+		p.init(cpus.PredictorConfig{HistoryBits: 8, TableBits: 10, TargetEntries: 256, ReturnStack: 4, TargetsByDirections: c.byDirections}, 0)
+		wrong := 0
+		for i := range 100 {
+			if c.says {
+				p.history = (p.history<<1 | uint32(i&1)) & p.histMask
+			}
+			if p.target(0x40, 0x100+uint64(i&1)<<6) && i >= 50 {
+				wrong++
+			}
+		}
+		require.That(t, wrong == c.wrong, "%+v: %d of 50 are wrong", c, wrong)
+	}
+}
