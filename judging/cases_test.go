@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
 	"kprobesim/internal/native"
 	"kprobesim/internal/require"
+	"kprobesim/mmu"
 )
 
 // priced prices cases of a machine whose kind and text begin so, by both.
@@ -154,4 +156,14 @@ func TestKindsOf(t *testing.T) {
 		text = append(text, fmt.Sprintf("{%s %d %d %.4f}", k.Name, k.Cases, k.Near, k.Mean))
 	}
 	require.Equal(t, fmt.Sprint(text), want, "kinds")
+}
+
+// TestPricerAtAnotherFrequency has memory behind the last level take as long as before, and caches as many cycles.
+func TestPricerAtAnotherFrequency(t *testing.T) {
+	cfg := cpus.Config{Hz: 2e9, Memory: 240 * clock.PerCycle, L2: mmu.CacheConfig{Latency: 12 * clock.PerCycle}}
+	for third, want := range map[clock.Ticks]float64{0: 12 + 228*1.75, 50: 50 + 333} {
+		cfg.L3.Latency = third * clock.PerCycle
+		p := NewPricer(&cfg)
+		require.That(t, p.At(3.5e9).Memory() == want && p.At(2e9).Memory() == 240 && p.Memory() == 240, "with a third level of %d cycles memory takes %.0f", third, p.At(3.5e9).Memory())
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
 	"kprobesim/internal/native"
 )
@@ -141,6 +142,38 @@ func (h *Host) quiet(ticks [][]uint64) [][]uint64 {
 	h.shares = slices.Insert(h.shares, at, share)
 	alone := h.shares[len(h.shares)/quietest]
 	return slices.DeleteFunc(ticks, func(pass []uint64) bool { return float64(pass[4]) > near*alone*chain })
+}
+
+// Clocked is a host that is asked how fast it is: Host, but in tests.
+type Clocked interface {
+	Cycles(block []byte, pages []uint64) (float64, error)
+	Values(programs ...[]byte) ([]uint64, error)
+	CycleTicks() float64
+}
+
+// Clock measures for a third of a second how fast a core is while it works, at its least and at its most, and how fast its
+// time-stamp counter, in Hz.
+func Clock(h Clocked) (least, most, counter float64, err error) {
+	a, err := h.Values(Now())
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	begun := time.Now()
+	var ticks []float64
+	for time.Since(begun) < 300*time.Millisecond {
+		if _, err := h.Cycles([]byte{0x90}, nil); err == nil {
+			ticks = append(ticks, h.CycleTicks())
+		}
+	}
+	b, err := h.Values(Now())
+	if err == nil && len(ticks) == 0 {
+		err = ErrBusy
+	}
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	counter = float64(b[0]-a[0]) / time.Since(begun).Seconds()
+	return counter / slices.Max(ticks), counter / slices.Min(ticks), counter, nil
 }
 
 // CycleTicks returns how many ticks of the time-stamp counter a core cycle had when something was timed last.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"kprobesim/cpus"
@@ -36,6 +37,18 @@ type Pricer struct {
 
 // NewPricer returns a pricer for a machine description of x86-64.
 func NewPricer(cfg *cpus.Config) *Pricer { return &Pricer{x86.ISA64(), cfg} }
+
+// At returns a pricer of the same core at another frequency. Memory does not run with the core: its latency behind the last level of
+// caches takes as many nanoseconds as before, to whole cycles.
+func (p *Pricer) At(hz float64) *Pricer {
+	cfg, near := *p.cfg, max(p.cfg.L2.Latency, p.cfg.L3.Latency)
+	far := float64(cfg.Memory-near) / float64(clock.PerCycle) * hz / float64(cfg.Hz)
+	cfg.Memory = near + clock.Ticks(math.Round(far))*clock.PerCycle
+	return &Pricer{p.isa, &cfg}
+}
+
+// Memory is the latency of memory in cycles.
+func (p *Pricer) Memory() float64 { return float64(p.cfg.Memory) / float64(clock.PerCycle) }
 
 // world is a processor with a program.
 type world struct {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kprobesim/cpus"
 	"kprobesim/internal/doc"
 	"kprobesim/internal/native"
 	"kprobesim/judging"
@@ -127,11 +128,12 @@ func (a *app) judgeMachine(o *judgeOptions, machine string, files []string) erro
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	v := &judging.Verdict{}
+	v, title := &judging.Verdict{}, m.Title
 	if o.only != "loops" {
 		v, err = j.Run(ctx, o.blocks, next)
 	}
 	if err == nil && o.only != "blocks" && j.Host != nil {
+		title += a.atHost(j, &m.CPU)
 		v.Cases, err = j.RunCases(ctx, judging.Cases(&m.CPU, o.seed))
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -143,7 +145,7 @@ func (a *app) judgeMachine(o *judgeOptions, machine string, files []string) erro
 	if o.only == "" && len(v.Cases) > 0 {
 		fmt.Fprintln(a.out)
 	}
-	a.printCases(v.Cases, m.Title)
+	a.printCases(v.Cases, title)
 	if o.csv != "" {
 		err = errors.Join(err, outdir.WriteFile(o.csv, rowsOf(v)))
 	}
@@ -151,6 +153,18 @@ func (a *app) judgeMachine(o *judgeOptions, machine string, files []string) erro
 		err = errors.New("no block counts")
 	}
 	return fail(exitFailed, err)
+}
+
+// atHost has loops priced at the host's frequency, and says so.
+func (a *app) atHost(j *judging.Judging, c *cpus.Config) string {
+	_, hz, _, err := judging.Clock(j.Host)
+	if err != nil {
+		fmt.Fprintf(a.err, "kprobesim: the frequency of this host: %v: memory is priced at the description's\n", err)
+		return ""
+	}
+	hz = math.Round(hz/1e7) * 1e7
+	j.Pricer = j.Pricer.At(hz)
+	return fmt.Sprintf(" at this host's %.2f GHz (%.2f in the description; memory takes %.0f cycles)", hz/1e9, float64(c.Hz)/1e9, j.Pricer.Memory())
 }
 
 // machineSettings reads the arguments of --set of a command that has a machine and no experiment.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"kprobesim/internal/doc"
 	"kprobesim/internal/native"
@@ -14,33 +13,14 @@ import (
 
 // clock measures the frequency of the core while it works.
 func (d *Describer) clock() error {
-	a, err := d.Host.Values(judging.Now())
+	least, most, counter, err := judging.Clock(d.Host)
 	if err != nil {
-		return err
+		return d.open("clock.frequency", err)
 	}
-	begun := time.Now()
-	var tick []float64
-	for time.Since(begun) < 300*time.Millisecond {
-		if _, err := d.Host.Cycles([]byte{0x90}, nil); err == nil {
-			tick = append(tick, d.Host.CycleTicks())
-		}
-	}
-	b, err := d.Host.Values(judging.Now())
-	if err != nil {
-		return err
-	}
-	if len(tick) == 0 {
-		return d.open("clock.frequency", judging.ErrBusy)
-	}
-	least, most := tick[0], tick[0]
-	for _, t := range tick {
-		least, most = min(least, t), max(most, t)
-	}
-	counter := float64(b[0]-a[0]) / time.Since(begun).Seconds()
 	if most > 1.05*least {
-		d.Open = append(d.Open, fmt.Sprintf("clock.frequency: the core changed between %.2f and %.2f GHz: it is throttled, or another guest uses it", counter/most/1e9, counter/least/1e9))
+		d.Open = append(d.Open, fmt.Sprintf("clock.frequency: the core changed between %.2f and %.2f GHz: it is throttled, or another guest uses it", least/1e9, most/1e9))
 	}
-	mhz := math.Round(counter/least/1e7) * 10
+	mhz := math.Round(most/1e7) * 10
 	d.measured(text(fmt.Sprintf("%.0f MHz", mhz)), fmt.Sprintf("additions against the time-stamp counter of %.0f MHz", counter/1e6), "clock", "frequency")
 	return nil
 }

@@ -15,11 +15,9 @@ import (
 
 // Host times programs: judging.Host, but in tests.
 type Host interface {
-	Cycles(block []byte, pages []uint64) (float64, error)
+	judging.Clocked
 	Difference(more, less []byte, parts int, j *native.Job) (float64, error)
 	Shortest(p []byte, j *native.Job, near float64) (float64, error)
-	Values(programs ...[]byte) ([]uint64, error)
-	CycleTicks() float64
 }
 
 // Describer measures the host, one number after the other.
