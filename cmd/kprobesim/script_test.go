@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -27,7 +28,11 @@ func TestScripts(t *testing.T) {
 	repo := require.Must(filepath.Abs(filepath.Join("..", "..")))(t)
 	for _, file := range require.Must(filepath.Glob(filepath.Join("testdata", "scripts", "*.txt")))(t) {
 		text := read(t, file)
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !slices.Contains(goroutines, name) {
+				t.Skip("with -short: the commands of this file start no goroutines that others do not")
+			}
 			t.Chdir(t.TempDir())
 			s := &script{T: t, repo: repo}
 			for i, line := range strings.Split(strings.ReplaceAll(text, "\n\t|", "\x00"), "\n") {
@@ -38,6 +43,9 @@ func TestScripts(t *testing.T) {
 		})
 	}
 }
+
+// goroutines are the files whose commands run several points, schedules or rounds at a time: make race wants them.
+var goroutines = []string{"explain", "races", "run"}
 
 // script is a run of a file of commands.
 type script struct {
