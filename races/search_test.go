@@ -15,16 +15,6 @@ import (
 	"kprobesim/internal/require"
 )
 
-// schedules is the number of schedules that the tests run of each variant. The full number is run by
-// make races.
-func schedules(t *testing.T) uint64 {
-	t.Helper()
-	if testing.Short() {
-		return 8
-	}
-	return uint64(hosttools.Part(t, "schedules of each variant", 100, 15))
-}
-
 // variants calls f for every variant of every scenario of this program.
 func variants(t *testing.T, f func(t *testing.T, s *Scenario, v *Variant)) {
 	for _, name := range Names() {
@@ -51,14 +41,13 @@ func probesOfACall(s *Scenario) uint64 {
 	return 1
 }
 
-// TestProtocolsAreSafe runs every variant as it was specified: nothing may be found. Each has one of the policies, and both where
-// long tests are asked for.
+// TestProtocolsAreSafe runs variants as they were specified: nothing may be found. Some have one of the policies, and each has both
+// where long tests are asked for. There are few schedules: make races runs many.
 func TestProtocolsAreSafe(t *testing.T) {
-	schedules := schedules(t)
 	variants(t, func(t *testing.T, s *Scenario, v *Variant) {
-		for _, policy := range hosttools.Share(t, "policies of a variant", 4, []string{Random, PCT}) {
+		for _, policy := range hosttools.Share(t, "policies of a variant", 12, []string{Random, PCT}) {
 			opt := Default()
-			opt.Schedules, opt.Policy, opt.Workers, opt.Seed = schedules/2, policy, 1, 20
+			opt.Schedules, opt.Policy, opt.Workers, opt.Seed = 7, policy, 1, 20
 			tally, err := Search(s, v, opt)
 			require.Need(t, err == nil && tally.Schedules == opt.Schedules, "%s: %d schedules, %v", policy, tally.Schedules, err)
 			if tally.Hits < tally.Schedules || tally.Calls*probesOfACall(s) <= tally.Hits {
@@ -81,7 +70,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 	t.Run("variants", func(t *testing.T) {
 		variants(t, func(t *testing.T, s *Scenario, v *Variant) {
-			for i, m := range hosttools.Share(t, "mutants of a variant", 3, v.Catches) {
+			for i, m := range hosttools.Share(t, "mutants of a variant", 8, v.Catches) {
 				if testing.Short() && i > 0 {
 					break // as above
 				}
