@@ -10,6 +10,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/state"
 )
 
@@ -78,7 +79,7 @@ func hostDecidesNothing[C cpus.CPU](t *testing.T, span [2]uint64, seed uint64, b
 	usual := func() { host.Memo, host.Code, host.Decoded = memo, code, room }
 	defer usual()
 	var want []view
-	for _, d := range disturbances {
+	for _, d := range slices.Concat(disturbances[:1], hosttools.Share(t, "ways in which a host runs a program", 2, disturbances[1:])) {
 		usual()
 		if d.host != nil {
 			d.host()

@@ -218,7 +218,7 @@ func TestStoreIntoCode(t *testing.T) {
 // TestStoreIsBounded has a guest execute its way through all of its memory. The host keeps less than one
 // and a half times that memory and 512 MiB.
 func TestStoreIsBounded(t *testing.T) {
-	ram := hosttools.Part(t, "MiB of code", 256, 64) << 20
+	ram := hosttools.Part(t, "MiB of code", 256, 32) << 20
 	cfg := toyConfig(cpus.Throughput, 64)
 	m := mmu.NewMemory(ram)
 	hop := jump(15) // to the next granule

@@ -183,7 +183,7 @@ func apart(rng *rand.Rand, code [][4]byte) [][4]byte {
 // TestMemoChangesNothing runs random programs on random cores with every way to remember.
 func TestMemoChangesNothing(t *testing.T) {
 	found, cleared := make([]uint64, len(memos)), clock.Ticks(0)
-	for seed := range uint64(hosttools.Part(t, "random programs with a memo", 150, 60)) {
+	for seed := range uint64(hosttools.Part(t, "random programs with a memo", 150, 30)) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		cfg, code := anyCore(rng), apart(rng, rounds(rng))
 		var plain *toy
@@ -235,7 +235,7 @@ func frozen(c *toy) []uint64 {
 
 // TestMemoOfNeighbours has two CPUs fight for lines by turns.
 func TestMemoOfNeighbours(t *testing.T) {
-	for seed := range uint64(hosttools.Part(t, "random programs of two CPUs", 40, 20)) {
+	for seed := range uint64(hosttools.Part(t, "random programs of two CPUs", 40, 10)) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		cfg, code := anyCore(rng), apart(rng, rounds(rng))
 		var plain []*toy

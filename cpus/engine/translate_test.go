@@ -161,7 +161,7 @@ func randomBody(rng *rand.Rand, most int) (code [][4]byte) {
 func TestCodeChangesNothing(t *testing.T) {
 	needHostCode(t)
 	exits := 0
-	for seed := range uint64(hosttools.Part(t, "random programs as code of the host", 60, 30)) {
+	for seed := range uint64(hosttools.Part(t, "random programs as code of the host", 60, 20)) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		cfg := anyCore(rng)
 		cfg.L1D.Size, cfg.L1D.Ways = 1<<10, 4

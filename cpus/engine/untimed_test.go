@@ -52,7 +52,7 @@ func TestUntimedChangesOnlyTime(t *testing.T) {
 // TestUntimedSwitchesAtOneTime has the cost model go and come in the middle of programs that run at once, in short
 // turns, observed, and with every way to remember: it goes and comes at the same instruction.
 func TestUntimedSwitchesAtOneTime(t *testing.T) {
-	for seed := range uint64(hosttools.Part(t, "random programs that change their cost model", 100, 40)) {
+	for seed := range uint64(hosttools.Part(t, "random programs that change their cost model", 100, 20)) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		cfg, code := anyCore(rng), rounds(rng)
 		begin, each, end := clock.Ticks(rng.IntN(20000)), clock.Ticks(1+rng.IntN(100)), clock.Ticks(rng.IntN(60000))

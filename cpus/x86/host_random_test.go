@@ -123,8 +123,8 @@ func compareSteps(t *testing.T, h *stepped, bits int, departing *departures) {
 	switch {
 	case testing.Short():
 		n /= 10
-	case !hosttools.Whole(t, "random instructions beside the host's, in full number", "a third of them"):
-		n /= 3
+	case !hosttools.Whole(t, "random instructions beside the host's, in full number", "a sixth of them"):
+		n /= 6
 	}
 	for i := range n {
 		code := drawBytes(rng, bits)

@@ -34,7 +34,7 @@ func observerChangesNothing(t *testing.T, isa *cpus.ISA) {
 	for _, x := range groups {
 		x.build(g)
 	}
-	for i := range hosttools.Part(t, "random programs with an observer", 150, 50) {
+	for i := range hosttools.Part(t, "random programs with an observer", 150, 30) {
 		var code []byte
 		for len(code) < 400 {
 			code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)

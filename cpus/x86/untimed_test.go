@@ -68,7 +68,7 @@ func (silent) Step(*cpus.Step) {}
 func TestUntimedTracesChangeNothing(t *testing.T) { eachPath(t, untimedTraces) }
 
 func untimedTraces(t *testing.T) {
-	programs := hosttools.Part(t, "random loops without a cost model", 40, 10)
+	programs := hosttools.Part(t, "random loops without a cost model", 40, 6)
 	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
 		g := newGen(isa.Bits, 13, 1)
 		for _, x := range groups {
