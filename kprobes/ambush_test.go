@@ -48,7 +48,7 @@ func (a *ambush) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 
 // A CPU has seen the breakpoint of a probe, and before it looks for the probe both are gone.
 func TestBreakpointVanishesUnderItsHit(t *testing.T) {
-	for _, o := range hosttools.Share(t, "kernels", 2, kernels()) {
+	for _, o := range hosttools.Share(t, "kernels", 3, kernels()) {
 		o.opt.OptProbes = false
 		t.Run(o.name, func(t *testing.T) {
 			a := &ambush{victim: 1}
@@ -166,7 +166,7 @@ func (w *crowd) survives(a *ambush) {
 // cannot be called from there.
 func TestJprobeJoinsUnderADetour(t *testing.T) {
 	able := slices.DeleteFunc(kernels(), func(o kernel) bool { return o.old() || !o.jprobes() }) // the old ones have no detours
-	for _, o := range hosttools.Share(t, "kernels", 2, able) {
+	for _, o := range hosttools.Share(t, "kernels", 3, able) {
 		t.Run(o.name, func(t *testing.T) {
 			a := &ambush{victim: 1}
 			bootUnder(t, a, o.image, 2, o.opt, func(w *crowd) {

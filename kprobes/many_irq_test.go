@@ -99,7 +99,7 @@ func TestProbesWithInterruptsOff(t *testing.T) {
 // nothing is left.
 func TestRandomOperationsOnManyCPUs(t *testing.T) {
 	operations := hosttools.Part(t, "random operations on functions that all CPUs call", 60, 20)
-	for i, o := range hosttools.Share(t, "kernels", 3, kernels()) {
+	for i, o := range hosttools.Share(t, "kernels", 5, kernels()) {
 		cpus := 2 + i%4
 		t.Run(fmt.Sprintf("%d/%s", cpus, o.name), func(t *testing.T) {
 			bootMany(t, o.image, cpus, o.opt, func(w *crowd) { w.storm(uint64(i), operations) })

@@ -16,7 +16,7 @@ import (
 func TestHitsInSystemCalls(t *testing.T) {
 	// Waiting for tasks without preemption differs from the others in what kernel threads do.
 	all := slices.DeleteFunc(kernels(), func(o kernel) bool { return o.opt.Quiesce == QuiesceTasks && !o.opt.Preempt })
-	for _, o := range hosttools.Share(t, "kernels", 4, all) {
+	for _, o := range hosttools.Share(t, "kernels", 6, all) {
 		t.Run(o.name, func(t *testing.T) {
 			bootMany(t, o.image, 3, o.opt, func(w *crowd) { countUserHits(t, w) })
 		})

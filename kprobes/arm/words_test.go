@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	cpu "kprobesim/cpus/arm"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
@@ -122,7 +123,7 @@ func TestEveryEncoding(t *testing.T) {
 			return
 		}
 	}
-	for range 200_000 {
+	for range hosttools.Part(t, "random words", 200_000, 50_000) {
 		holdWord(t, r.Uint32())
 		if t.Failed() {
 			return
