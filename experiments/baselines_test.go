@@ -105,7 +105,7 @@ var pinned = []struct {
 // TestPinnedPoints measures them and compares every record with the baseline, exactly.
 func TestPinnedPoints(t *testing.T) {
 	exptest.Alone(t)
-	for _, c := range hosttools.Share(t, "pinned points", 4, pinned) {
+	for _, c := range hosttools.Share(t, "pinned points", 8, pinned) {
 		t.Run(c.experiment, func(t *testing.T) {
 			want := require.Must(compare.LoadBaseline("../results/baselines/" + c.experiment + ".csv"))(t)
 			pt := exptest.PointOf(t, c.experiment, c.point)

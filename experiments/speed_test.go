@@ -204,14 +204,14 @@ func BenchmarkSpeed(b *testing.B) {
 // call and for timer interrupts, and nothing for an instruction.
 func TestNoAllocation(t *testing.T) {
 	exptest.Alone(t)
-	for _, r := range speedRuns() {
+	for _, r := range hosttools.Share(t, "loops, each by every model", 2, speedRuns()) {
 		t.Run(r.name, func(t *testing.T) { r.allocations(t) })
 	}
 }
 
 func (r speedRun) allocations(t *testing.T) {
 	const few, tried = 100, 1000
-	length := 1000 * uint64(hosttools.Part(t, "thousand instructions of each loop", 1050, 350))
+	length := 1000 * uint64(hosttools.Part(t, "thousand instructions of each loop", 1050, 120))
 	r.boot(t, func(run func(uint64) uint64) {
 		var done uint64
 		rounds := length*tried/run(tried) + tried

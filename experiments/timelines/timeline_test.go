@@ -3,6 +3,7 @@ package timelines
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/schema"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
 
@@ -155,18 +157,19 @@ func TestTimelineOfOptimization(t *testing.T) {
 		"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
 		"patch: breakpoint", "sync", "patch: tail", "sync", "patch: first", "sync", "optimized",
 	}
-	for _, c := range []struct {
+	type way struct {
 		patching string
 		steps    int // of the change of text
 		want     []string
-	}{
+	}
+	for _, c := range hosttools.Share(t, "ways to change text", 2, []way{
 		{"stop_machine", 1, []string{
 			"registered", "patch: breakpoint", "optimizing", "grace period begins (sched)", "quiescent (sched)", "grace period ends (sched)",
 			"stop: prepare", "stop: disable-irq", "stop: run", "patch: whole", "stop: exit", "sync", "optimized",
 		}},
 		{"breakpoint", 3, behind},
 		{"breakpoint-batch", 3, behind},
-	} {
+	}) {
 		sets := []string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=busy", "kernel.patching=" + c.patching}
 		events := decodeTimeline(t, timelineOf(t, schema.KindLatency, "o", sets...))
 		got := protocolSteps(events)
@@ -181,7 +184,8 @@ func TestTimelineOfOptimization(t *testing.T) {
 // and end by a system call.
 func TestTimelineOfUserMode(t *testing.T) {
 	exptest.Alone(t)
-	for _, image := range [][]string{nil, {"machine=xeon-e5410-i386", "kernel.isa=i386", "kernel.image=i386-2010"}} {
+	images := [][]string{nil, {"machine=xeon-e5410-i386", "kernel.isa=i386", "kernel.image=i386-2010"}}
+	for _, image := range hosttools.Share(t, "instruction sets", 2, images) {
 		sets := append([]string{"kernel.cpus=4", "kernel.hz=1000", "workload.load=user"}, image...)
 		events := decodeTimeline(t, timelineOf(t, schema.KindLatency, "o", sets...))
 		checkGrace(t, "user mode", events)
@@ -295,9 +299,9 @@ func checkSyncs(t *testing.T, events []told, want int) {
 // which stop_machine and breakpoints written together need once, breakpoints alone for each.
 func TestTimelineOfABatch(t *testing.T) {
 	exptest.Alone(t)
-	for patching, want := range map[string]struct{ steps, rounds int }{
-		"stop_machine": {3, 1}, "breakpoint": {9, 9}, "breakpoint-batch": {9, 3},
-	} {
+	ways := map[string]struct{ steps, rounds int }{"stop_machine": {3, 1}, "breakpoint": {9, 9}, "breakpoint-batch": {9, 3}}
+	for _, patching := range hosttools.Share(t, "ways to change text", 2, slices.Sorted(maps.Keys(ways))) {
+		want := ways[patching]
 		events := decodeTimeline(t, timelineOf(t, schema.KindBystander, "o", "kernel.cpus=4", "workload.batch=3",
 			"kernel.patching="+patching))
 		wished, steps, arrows, syncs := 0, 0, 0, map[uint64]int{}
