@@ -13,6 +13,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/native"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
@@ -33,10 +34,18 @@ func priced(t *testing.T, c *cpus.Config, cases []*Case, name string) (v []float
 // TestCasesOfZen3 holds the simulated cycles of all loops of a machine.
 func TestCasesOfZen3(t *testing.T) {
 	c, out := machine(t, "epyc-7713"), strings.Builder{}
-	for _, x := range Cases(c, 1) {
+	whole := *update || hosttools.Whole(t, "the cycles of all loops", "of half of them")
+	for i, x := range Cases(c, 1) {
+		if !whole && i%2 == 0 {
+			continue
+		}
 		fmt.Fprintf(&out, "%8.2f  %s: %s\n", require.Must(NewPricer(c).Price(x))(t), x.Kind, x.Text)
 	}
-	require.Lines(t, "testdata/cases.txt", out.String(), *update)
+	if whole {
+		require.Lines(t, "testdata/cases.txt", out.String(), *update)
+	} else {
+		require.Among(t, "testdata/cases.txt", out.String())
+	}
 }
 
 // TestCasesCostWhatTheyMiss holds loops of one sort of miss against the number of the description that prices it.
@@ -46,6 +55,9 @@ func TestCasesCostWhatTheyMiss(t *testing.T) {
 	c := machine(t, "epyc-7713")
 	cases := Cases(c, 2)
 	for _, host.Code.Off = range []bool{false, true} {
+		if host.Code.Off && !hosttools.Whole(t, "loops without code of the host", "the CPUs' own tests compare both ways") {
+			continue
+		}
 		for _, x := range []struct {
 			name string
 			want float64

@@ -17,6 +17,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/cpus/x86"
 	"kprobesim/internal/doc"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/machines"
 	"kprobesim/targets"
@@ -32,6 +33,7 @@ func TestEveryKey(t *testing.T) {
 	for _, target := range targets.List() {
 		isas = append(isas, target.ISA)
 	}
+	whole := *update || hosttools.Whole(t, "each key with eight values", "with three")
 	var out, all strings.Builder
 	for _, name := range []string{"testdata/pipes", "power5-1656", "tc2-cortex-a15"} {
 		root := document(t, name)
@@ -43,6 +45,9 @@ func TestEveryKey(t *testing.T) {
 		require.NoError(t, errs.Err())
 		fmt.Fprintf(&out, "%s: sum %.6x\n", name, sha256.Sum256([]byte(strings.Join(slices.Sorted(maps.Keys(shipped)), "\n"))))
 		for _, value := range []string{"", "0", "1", "7", "64", "\"1/7\"", "\"1/60\"", "\"3 KiB\"", "true"} {
+			if !whole && !slices.Contains([]string{"", "0", "64", "true"}, value) {
+				continue
+			}
 			var texts strings.Builder
 			refused := 0
 			keys := leaves(nil, root)
@@ -66,7 +71,11 @@ func TestEveryKey(t *testing.T) {
 	if file := os.Getenv("KPROBESIM_OUTCOMES"); file != "" {
 		require.NoError(t, os.WriteFile(file, []byte(all.String()), 0o644))
 	}
-	require.Lines(t, "testdata/keys.txt", out.String(), *update)
+	if whole {
+		require.Lines(t, "testdata/keys.txt", out.String(), *update)
+	} else {
+		require.Among(t, "testdata/keys.txt", out.String())
+	}
 }
 
 // numbers appends what a description has become, a line for each plain value that is not zero.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,6 +48,17 @@ func Lines(t testing.TB, file, got string, update bool) {
 	for i := range max(len(was), len(now)) {
 		if a, b := was[min(i, len(was)-1)], now[min(i, len(now)-1)]; i >= min(len(was), len(now)) || a != b {
 			t.Errorf("%s:%d: %q, was %q; where each change is wanted, run with -update", file, i+1, b, a)
+		}
+	}
+}
+
+// Among wants the lines of a text among the lines of a file. A test of which a part ran compares so.
+func Among(t testing.TB, file, got string) {
+	t.Helper()
+	was := strings.Split(string(Must(os.ReadFile(file))(t)), "\n")
+	for line := range strings.SplitSeq(strings.TrimSuffix(got, "\n"), "\n") {
+		if !slices.Contains(was, line) {
+			t.Errorf("%s has no line %q; where the change is wanted, run with -update", file, line)
 		}
 	}
 }

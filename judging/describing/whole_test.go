@@ -7,12 +7,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"kprobesim/internal/doc"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/native"
 	"kprobesim/internal/require"
 	"kprobesim/judging"
@@ -194,7 +197,7 @@ func described(t *testing.T, name string, change func(m *madeUp), numbers ...str
 
 // Descriptions of made-up hosts are held whole: what is asked, in which order, what becomes of the answers, and what stays open.
 func TestDescriptions(t *testing.T) {
-	for name, numbers := range map[string][]string{
+	all := map[string][]string{
 		"amd": {
 			"cost.imul.latency=7", "cost.shift.latency=2", "cost.bit_scan.issue=4", "event.store_forward.cycles=5", "cost.lea.latency=1",
 			`cost.shift_cl={ uops = 1, latency = 3, port = "alu", source = "IL: 0" }`, "event.mispredict.cycles=17",
@@ -202,8 +205,9 @@ func TestDescriptions(t *testing.T) {
 		"intel": {"core.width=2", "event.mispredict.cycles=0"},
 		"old":   nil,
 		"older": nil,
-	} {
-		d, err := described(t, name, func(*madeUp) {}, numbers...)
+	}
+	for _, name := range hosttools.Share(t, "made-up hosts", 2, slices.Sorted(maps.Keys(all))) {
+		d, err := described(t, name, func(*madeUp) {}, all[name]...)
 		out := d.Host.(*madeUp).log
 		wrote := string(doc.Write(d.Root))
 		fmt.Fprintf(out, "\nerror: %v\nsum of the description: %s\n", err, sum([]byte(wrote)))
