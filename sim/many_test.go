@@ -68,10 +68,10 @@ func TestReportsOfSleepAndBudget(t *testing.T) {
 			"cpu 1: triple fault", "1 interrupts were handled by nothing, the last was interrupt 85",
 		}},
 		{"boot_ball", "busy", []string{
-			"budget of 20000000 cycles", "cpu 0: runs, pc ", "<boot_ball+", "<busy+", "who waits for whom",
+			"budget of 2000000 cycles", "cpu 0: runs, pc ", "<boot_ball+", "<busy+", "who waits for whom",
 		}},
 	} {
-		w := pctest.New(t, 4, x.main, x.other)
+		w := pctest.New(t, 4, x.main, x.other, func(c *sim.Config) { c.Budget = clock.FromCycles(2_000_000) })
 		w.Explain = func() string { return "who waits for whom" }
 		err := w.Run()
 		for _, want := range x.want {

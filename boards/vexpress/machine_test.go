@@ -305,7 +305,7 @@ func TestConsoleInterrupt(t *testing.T) {
 // same way again.
 func TestAbuse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 5))
-	simtest.Abuse(t, 60, 2, []string{"<nil>", "all CPUs sleep", "budget"}, func() func() string {
+	simtest.Abuse(t, hosttools.Part(t, "random lists of accesses", 60, 30), 2, []string{"<nil>", "all CPUs sleep", "budget"}, func() func() string {
 		list := randomAccesses(rng, 60)
 		return func() string {
 			g := newGuest(t, 4, "boot_list", "busy", func(c *sim.Config) { c.Budget = clock.FromCycles(300_000) })

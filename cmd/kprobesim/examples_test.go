@@ -24,6 +24,7 @@ var long = map[string]string{
 // gated names the documented commands that are run where long tests are asked for, and validated elsewhere. They take
 // two thirds of the time of all, and make baselines runs their experiments with other settings.
 var gated = []string{
+	"run overhead-published",
 	"check overhead-published",
 	"races optimize --schedules 10000",
 	"run hit-latency",
@@ -152,10 +153,10 @@ func (x example) try(t *testing.T) {
 	case testing.Short() && slices.Contains([]string{"diff", "plot", "report", "merge"}, args[0]):
 		t.Skip("with -short: " + strings.Join(args, " ") + ", because the runs whose results it reads are only validated")
 	case tooLong, testing.Short() && measures && !x.fails,
-		slices.Contains(gated, strings.Join(args, " ")) && !hosttools.Whole(t, "eight documented commands", "they are validated"):
+		slices.Contains(gated, strings.Join(args, " ")) && !hosttools.Whole(t, "nine documented commands", "they are validated"):
 		args = x.validate()
 	case args[0] == "races" && !x.fails:
-		args = append(slices.Clone(args), "--schedules", "20")
+		args = append(slices.Clone(args), "--schedules", "4")
 	}
 	code, stdout, stderr := command(nil, args...)
 	require.That(t, (code != exitOK) == x.fails && code != exitInternal && code != exitUsage, "exit code %d\n%s%s", code, stdout, stderr)

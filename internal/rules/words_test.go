@@ -143,7 +143,8 @@ func processorWords(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
-	for _, w := range words {
+	slices.Sort(words)
+	for _, w := range slices.Compact(words) {
 		if x86Words.MatchString(w) || ppcWords.MatchString(w) || armWords.MatchString(w) {
 			out = append(out, w)
 		}
