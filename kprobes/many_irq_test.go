@@ -98,7 +98,7 @@ func TestProbesWithInterruptsOff(t *testing.T) {
 // Random operations on functions that all CPUs are calling: results stay right, and in the end
 // nothing is left.
 func TestRandomOperationsOnManyCPUs(t *testing.T) {
-	operations := hosttools.Part(t, "random operations on functions that all CPUs call", 60, 20)
+	operations := hosttools.Part(t, "random operations on functions that all CPUs call", 40, 20)
 	for i, o := range hosttools.Share(t, "kernels", 5, kernels()) {
 		cpus := 2 + i%4
 		t.Run(fmt.Sprintf("%d/%s", cpus, o.name), func(t *testing.T) {
