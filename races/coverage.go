@@ -101,6 +101,7 @@ type covering struct {
 	seen     Covered
 	running  []string // names of tasks, by CPU
 	handlers []span
+	shared   *sharing             // nil in a search that asks for no coverage
 	replaced map[uint64]*replaced // bytes that probes replace, and the first one of each slot and detour, which stands for all of it
 }
 
@@ -124,7 +125,12 @@ func (t *trial) cover() error {
 	t.e.covering = x
 	t.m.Watch(x.event)
 	t.watch(x, false)
-	return nil
+	if !t.l.opt.Coverage {
+		return nil
+	}
+	var err error
+	x.shared, err = t.share()
+	return err
 }
 
 func newCovering(c *checker, at func(cpu int) (uint64, uint8)) *covering {
@@ -145,13 +151,16 @@ func (x *covering) codeAt(addr uint64) *replaced {
 	return x.replaced[addr]
 }
 
-// take returns the cells since it was called last. It is called at both ends of a schedule.
-func (x *covering) take() (c Covered) {
+// take returns the cells and pairs since it was called last. It is called at both ends of a schedule.
+func (x *covering) take() (c Covered, pairs []Pair) {
 	c, x.seen = x.seen, c
+	if x.shared != nil {
+		pairs = x.shared.take()
+	}
 	for _, r := range x.replaced {
 		r.last, r.fetched = -1, 0
 	}
-	return c
+	return c, pairs
 }
 
 // event notes where all other CPUs are. It comes behind the checker's.

@@ -16,7 +16,7 @@ import (
 // cellsOf lists cells by their names.
 func cellsOf(c Covered) string {
 	var cov Coverage
-	cov.add(&c, 1)
+	cov.add(&Outcome{Covered: c}, 1)
 	s := ""
 	for i := range protocolSteps {
 		for p := range positions {
@@ -98,9 +98,11 @@ func TestCoverageOfAToy(t *testing.T) {
 		}, "detour taken, slot\ndetour taken, fetch after\nstop: run, stopper\nstop: run, off CPU\nstop: exit, elsewhere\nRCU-tasks begins, detour\n"},
 	} {
 		tt.do()
-		require.Equal(t, cellsOf(x.take()), tt.want, "cells are")
+		c, _ := x.take()
+		require.Equal(t, cellsOf(c), tt.want, "cells are")
 	}
-	require.Equal(t, cellsOf(x.take()), "", "cells of a schedule without steps are")
+	c, _ := x.take()
+	require.Equal(t, cellsOf(c), "", "cells of a schedule without steps are")
 }
 
 // labOf is a lab of a scenario of this program, for searches with batches of another size.
@@ -139,7 +141,7 @@ func TestCoverageIsTheSameEverywhere(t *testing.T) {
 			plain, _ := coverageOf(t, labOf(t, "optimize", variant, opt), opt)
 			one.Coverage = Coverage{}
 			for i := range one.Found {
-				one.Found[i].Covered = Covered{}
+				one.Found[i].Covered, one.Found[i].Pairs = Covered{}, nil
 			}
 			require.Equal(t, fmt.Sprintf("%+v", plain), fmt.Sprintf("%+v", one), "%s, %s: without coverage", variant, policy)
 		}

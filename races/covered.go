@@ -13,15 +13,23 @@ import (
 // Coverage has how many schedules had each cell.
 type Coverage struct {
 	Schedules []uint64 // by cell, as Covered has them; empty without any
-	Newest    uint64   // schedules up to the last one that added a cell
+	Newest    uint64   // schedules up to the last one that added a cell or a pair
+	Pairs     []Pair   // in the order in which they came
+
+	known map[Pair]bool
 }
 
 // add counts a schedule, the number of which among all is n.
-func (c *Coverage) add(seen *Covered, n uint64) {
+func (c *Coverage) add(o *Outcome, n uint64) {
 	if c.Schedules == nil {
-		c.Schedules = make([]uint64, len(protocolSteps)*int(positions))
+		c.Schedules, c.known = make([]uint64, len(protocolSteps)*int(positions)), map[Pair]bool{}
 	}
-	for i, w := range seen {
+	for _, p := range o.Pairs {
+		if !c.known[p] {
+			c.Pairs, c.known[p], c.Newest = append(c.Pairs, p), true, n
+		}
+	}
+	for i, w := range o.Covered {
 		for ; w != 0; w &= w - 1 {
 			cell := &c.Schedules[64*i+bits.TrailingZeros64(w)]
 			if *cell++; *cell == 1 {
@@ -116,10 +124,15 @@ func (c *Coverage) write(to *strings.Builder) {
 func (r *Row) coverage(b *strings.Builder, opt *Options) {
 	c := &r.Tally.Coverage
 	stores, both := c.Orders()
-	fmt.Fprintf(b, "\n%s/%s: %d cells, the last new one in schedule %d of %d; %d of %d kinds of stores came in front of a fetch and behind one\n",
-		r.Scenario.Name, r.Variant.Name, c.Cells(), c.Newest, r.Tally.Schedules, both, stores)
+	pairs := ""
+	if opt.Coverage {
+		pairs = fmt.Sprintf(" and %d orders of accesses", len(c.Pairs))
+	}
+	fmt.Fprintf(b, "\n%s/%s: %d cells%s, the last new one in schedule %d of %d; %d of %d kinds of stores came in front of a fetch and behind one\n",
+		r.Scenario.Name, r.Variant.Name, c.Cells(), pairs, c.Newest, r.Tally.Schedules, both, stores)
 	if opt.Coverage {
 		c.write(b)
+		c.writePairs(b)
 	}
 }
 
@@ -132,8 +145,9 @@ type coveredRow struct {
 	Calls      uint64        `json:"calls"`
 	Hits       uint64        `json:"hits"`
 	Violations uint64        `json:"violations"`
-	Newest     uint64        `json:"last_new"` // schedules up to the last new cell
+	Newest     uint64        `json:"last_new"` // schedules up to the last new cell or pair
 	Cells      []coveredCell `json:"cells"`
+	Pairs      []Pair        `json:"pairs"`
 }
 
 type coveredCell struct {
@@ -147,7 +161,7 @@ func ReportCoverageJSON(w io.Writer, rows []Row) error {
 	all := []coveredRow{}
 	for i := range rows {
 		t := &rows[i].Tally
-		x := coveredRow{rows[i].Scenario.Name, rows[i].Variant.Name, t.Schedules, t.Steps, t.Calls, t.Hits, t.Violations, t.Coverage.Newest, []coveredCell{}}
+		x := coveredRow{rows[i].Scenario.Name, rows[i].Variant.Name, t.Schedules, t.Steps, t.Calls, t.Hits, t.Violations, t.Coverage.Newest, []coveredCell{}, append([]Pair{}, t.Coverage.Pairs...)}
 		for cell, n := range t.Coverage.Schedules {
 			if n > 0 {
 				x.Cells = append(x.Cells, coveredCell{protocolSteps[cell/int(positions)].name, positionNames[cell%int(positions)], n})

@@ -144,7 +144,7 @@ func (e *explorer) end(n uint64) Outcome {
 		o.ways = append(o.ways, b.ways...)
 	}
 	if e.covering != nil {
-		o.Covered = e.covering.take()
+		o.Covered, o.Pairs = e.covering.take()
 	}
 	return o
 }

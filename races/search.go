@@ -28,7 +28,7 @@ type Options struct {
 	Mutant      string // a mistake to make, "" for none
 	Enough      int    // violations after which a search ends, 0 for never
 	Coverage    bool   // see what schedules have covered
-	NothingNew  uint64 // schedules in a row without a new cell after which a search ends, 0 for never
+	NothingNew  uint64 // schedules in a row that cover nothing new after which a search ends, 0 for never
 	Workers     int    // schedules that run at the same time, 0 for one a core
 
 	// Keep, if set, gives the outcomes of a batch: kept ones, or what run brings. Searches of all plans have no batches.
@@ -91,7 +91,7 @@ func (t *Tally) add(o *Outcome, opt *Options) bool {
 	t.Calls += o.Calls
 	t.Hits += o.Hits
 	if opt.Covers() {
-		t.Coverage.add(&o.Covered, t.Schedules)
+		t.Coverage.add(o, t.Schedules)
 	}
 	if o.Violation == nil {
 		return !t.barren(opt.NothingNew)

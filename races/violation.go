@@ -48,6 +48,7 @@ type Outcome struct {
 	Hits      uint64     // calls of handlers
 	Violation *Violation // nil for none
 	Covered   Covered    // cells, in a search that asks for them
+	Pairs     []Pair     // those that its machine saw first in this schedule, in a search for coverage
 
 	ways        []uint8 // see bounded
 	preemptions int     // of a follower

@@ -61,7 +61,8 @@ type Machine struct {
 	cfg       Config
 	mem       *mmu.Memory
 	cpus      []cpus.CPU
-	viewer    int            // the CPU as which addresses are translated for Go
+	viewer    int // the CPU as which addresses are translated for Go
+	goWatcher func(cpu int, va uint64, n int, write bool)
 	directory *mmu.Directory // of the lines in their caches; nil for one CPU
 	hardware  Hardware
 	space     Space

@@ -21,6 +21,15 @@ func (m *Machine) physical(va uint64, n int) (uint64, error) {
 	return pa, nil
 }
 
+// WatchGo has f told of what functions that the guest calls read and write in guest memory, but for the bytes that Same compares.
+func (m *Machine) WatchGo(f func(cpu int, va uint64, n int, write bool)) { m.goWatcher = f }
+
+func (m *Machine) goAccesses(va uint64, n int, write bool) {
+	if m.goWatcher != nil && m.calling != nil && n > 0 {
+		m.goWatcher(m.calling.cpu, va, n, write)
+	}
+}
+
 // chunks calls f for the pieces of a range that lie in one page each. Neighbouring virtual pages
 // need not be neighbours in memory.
 func (m *Machine) chunks(va uint64, n int, f func(pa uint64, n int)) error {
@@ -43,6 +52,7 @@ func (m *Machine) ReadBytes(va uint64, n int) ([]byte, error) {
 	if n < 0 || n > m.mem.Size() {
 		return nil, fmt.Errorf("%d bytes at %#x: more than the machine has", n, va)
 	}
+	m.goAccesses(va, n, false)
 	out := make([]byte, 0, n)
 	err := m.chunks(va, n, func(pa uint64, n int) { out = append(out, m.mem.Bytes(pa, n)...) })
 	return out, err
@@ -64,6 +74,7 @@ func (m *Machine) view(va uint64, n int) ([]byte, error) {
 	if va&0xfff+uint64(n) > 0x1000 {
 		return m.ReadBytes(va, n)
 	}
+	m.goAccesses(va, n, false)
 	pa, err := m.physical(va, n)
 	if err != nil {
 		return nil, err
@@ -74,6 +85,7 @@ func (m *Machine) view(va uint64, n int) ([]byte, error) {
 // WriteBytes copies b into guest memory. Code there is decoded anew. It goes past the caches: no
 // line moves and nothing is charged. It fails where ReadBytes does; pages before the one that fails are written.
 func (m *Machine) WriteBytes(va uint64, b []byte) error {
+	m.goAccesses(va, len(b), true)
 	return m.chunks(va, len(b), func(pa uint64, n int) {
 		m.mem.Write(pa, b[:n])
 		b = b[n:]
