@@ -116,7 +116,7 @@ func TestEraRuns(t *testing.T) {
 	}
 }
 
-// eraRun is what a few schedules of a variant execute.
+// eraRun has the instructions that a few schedules of a variant execute.
 type eraRun struct {
 	l    *lab
 	sum  uint64 // of all instructions in their order, with their CPUs and times
