@@ -1,6 +1,37 @@
 package x86
 
-import "encoding/binary"
+import (
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+)
+
+// codesFile holds lists of instructions, each by a line of bytes, behind their names in brackets.
+//
+//go:embed testdata/codes.txt
+var codesFile string
+
+// codesOf returns the instructions of a list.
+func codesOf(name string) (all [][]byte) {
+	_, list, found := strings.Cut(codesFile, "["+name+"]\n")
+	if !found {
+		panic("x86: no list " + name)
+	}
+	list, _, _ = strings.Cut(list, "[")
+	for line := range strings.Lines(list) {
+		code, _, _ := strings.Cut(line, "#")
+		if code = strings.Join(strings.Fields(code), ""); code == "" {
+			continue
+		}
+		b, err := hex.DecodeString(code)
+		if err != nil {
+			panic("x86: codes of " + name + ": " + err.Error())
+		}
+		all = append(all, b)
+	}
+	return all
+}
 
 // gpr is a register operand of an encoding under test; hi names AH to BH by their numbers 4 to 7.
 type gpr struct {
