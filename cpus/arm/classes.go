@@ -9,12 +9,12 @@ import "kprobesim/cpus"
 const (
 	clNop = iota
 	clALU
-	clALUConstant
-	clALUShift
-	clALUShiftReg
+	clALUConstant // with a constant, and moves
+	clALUShift    // an operand is shifted by a constant
+	clALUShiftReg // by a register
 	clExtend
 	clExtendAdd
-	clBits
+	clBits // clz, rbit, rev, bfi, ubfx and their like
 	clSaturate
 	clParallel
 	clMul
@@ -24,8 +24,8 @@ const (
 	clSdiv
 	clUdiv
 	clLoad
-	clLoadShift
-	clLoadUpdate
+	clLoadShift  // the index is shifted
+	clLoadUpdate // the base is written
 	clLoad2
 	clLoad4
 	clLoad8
@@ -40,20 +40,20 @@ const (
 	clLdrex
 	clStrex
 	clSwap
-	clTouch
+	clTouch // pld, pli: nothing is fetched ahead
 	clBranch
 	clBranchCond
 	clBranchReturn
 	clBranchRegister
 	clSupervisorCall
-	clPermanent
+	clPermanent // its exception is an event
 	clUndefined
 	clMrs
 	clMsrFlags
 	clMsr
 	clCps
 	clSrs
-	clRfe
+	clRfe // any return from an exception
 	clWfi
 	clDmb
 	clDsb
@@ -62,68 +62,26 @@ const (
 	clCoprocWrite
 	clCacheOp
 	clTLBOp
-	clCounter
+	clCounter // a read of the counter or a timer
 	classes
 )
 
 // classNames has the names of classes in machine descriptions.
 var classNames = [classes]string{
-	clNop:            "nop",
-	clALU:            "alu",
-	clALUConstant:    "alu_constant",  // with a constant, and moves
-	clALUShift:       "alu_shift",     // an operand is shifted by a constant
-	clALUShiftReg:    "alu_shift_reg", // by a register
-	clExtend:         "extend",
-	clExtendAdd:      "extend_add",
-	clBits:           "bits", // clz, rbit, rev, bfi, ubfx and their like
-	clSaturate:       "saturate",
-	clParallel:       "parallel",
-	clMul:            "mul",
-	clMulAdd:         "mul_add",
-	clMulLong:        "mul_long",
-	clMulHalf:        "mul_half",
-	clSdiv:           "sdiv",
-	clUdiv:           "udiv",
-	clLoad:           "load",
-	clLoadShift:      "load_shift",  // the index is shifted
-	clLoadUpdate:     "load_update", // the base is written
-	clLoad2:          "load_2",
-	clLoad4:          "load_4",
-	clLoad8:          "load_8",
-	clLoad16:         "load_16",
-	clStore:          "store",
-	clStoreShift:     "store_shift",
-	clStoreUpdate:    "store_update",
-	clStore2:         "store_2",
-	clStore4:         "store_4",
-	clStore8:         "store_8",
-	clStore16:        "store_16",
-	clLdrex:          "ldrex",
-	clStrex:          "strex",
-	clSwap:           "swp",
-	clTouch:          "touch", // pld, pli: nothing is fetched ahead
-	clBranch:         "branch",
-	clBranchCond:     "branch_conditional",
-	clBranchReturn:   "branch_return",
-	clBranchRegister: "branch_register",
-	clSupervisorCall: "svc",
-	clPermanent:      "udf", // its exception is an event
-	clUndefined:      "undefined",
-	clMrs:            "mrs",
-	clMsrFlags:       "msr_flags",
-	clMsr:            "msr",
-	clCps:            "cps",
-	clSrs:            "srs",
-	clRfe:            "rfe", // any return from an exception
-	clWfi:            "wfi",
-	clDmb:            "dmb",
-	clDsb:            "dsb",
-	clIsb:            "isb",
-	clCoprocRead:     "cp15_read",
-	clCoprocWrite:    "cp15_write",
-	clCacheOp:        "cp15_cache",
-	clTLBOp:          "cp15_tlb",
-	clCounter:        "counter", // a read of the counter or a timer
+	clNop: "nop", clALU: "alu", clALUConstant: "alu_constant", clALUShift: "alu_shift",
+	clALUShiftReg: "alu_shift_reg", clExtend: "extend", clExtendAdd: "extend_add", clBits: "bits",
+	clSaturate: "saturate", clParallel: "parallel", clMul: "mul", clMulAdd: "mul_add",
+	clMulLong: "mul_long", clMulHalf: "mul_half", clSdiv: "sdiv", clUdiv: "udiv", clLoad: "load",
+	clLoadShift: "load_shift", clLoadUpdate: "load_update", clLoad2: "load_2", clLoad4: "load_4",
+	clLoad8: "load_8", clLoad16: "load_16", clStore: "store", clStoreShift: "store_shift",
+	clStoreUpdate: "store_update", clStore2: "store_2", clStore4: "store_4", clStore8: "store_8",
+	clStore16: "store_16", clLdrex: "ldrex", clStrex: "strex", clSwap: "swp", clTouch: "touch",
+	clBranch: "branch", clBranchCond: "branch_conditional", clBranchReturn: "branch_return",
+	clBranchRegister: "branch_register", clSupervisorCall: "svc", clPermanent: "udf",
+	clUndefined: "undefined", clMrs: "mrs", clMsrFlags: "msr_flags", clMsr: "msr", clCps: "cps",
+	clSrs: "srs", clRfe: "rfe", clWfi: "wfi", clDmb: "dmb", clDsb: "dsb", clIsb: "isb",
+	clCoprocRead: "cp15_read", clCoprocWrite: "cp15_write", clCacheOp: "cp15_cache", clTLBOp: "cp15_tlb",
+	clCounter: "counter",
 }
 
 // Events of this architecture that cost time beside instructions; the engine's come before them.

@@ -9,33 +9,33 @@ import "kprobesim/cpus"
 const (
 	clNop = iota
 	clInt
-	clRecord
-	clInsert
-	clCompare
-	clCount
+	clRecord  // sets CR0 too: cracked
+	clInsert  // rlwimi, rldimi: cracked
+	clCompare // to a field of the condition register
+	clCount   // cntlzw, cntlzd, popcntb
 	clOverflow
 	clMulImm
 	clMulWord
 	clMulDouble
 	clDivWord
 	clDivDouble
-	clCR
-	clCRDelayed
+	clCR        // logic on condition bits whose result is one of the sources
+	clCRDelayed // any other: cracked
 	clMfcr
 	clMfocrf
-	clMtcrf
-	clMtocrf
+	clMtcrf  // several fields: microcoded
+	clMtocrf // one field
 	clMcrxr
 	clMfxer
 	clMtxer
-	clMflr
-	clMtlr
+	clMflr // mflr, mfctr
+	clMtlr // mtlr, mtctr
 	clMfspr
 	clMtspr
 	clMftb
 	clLoad
-	clLoadAlgebraic
-	clLoadUpdate
+	clLoadAlgebraic // lha, lwa: cracked
+	clLoadUpdate    // cracked
 	clLoadUpdateIndexed
 	clStore
 	clStoreUpdate
@@ -50,19 +50,19 @@ const (
 	clBranchCond
 	clBranchLR
 	clBranchCTR
-	clTrap
+	clTrap // the comparison; its interrupt is an event
 	clSyscall
-	clSync
+	clSync // sync, ptesync
 	clLwsync
 	clEieio
 	clIsync
-	clTouch
-	clCacheBlock
+	clTouch      // dcbt, dcbtst: nothing is fetched ahead
+	clCacheBlock // dcbf, dcbst
 	clDcbz
 	clIcbi
 	clMfmsr
 	clMtmsrd
-	clMtmsrdEE
+	clMtmsrdEE // L = 1: EE and RI alone
 	clRfid
 	clSLB
 	clSlbia
@@ -74,68 +74,21 @@ const (
 
 // classNames has the names of classes in machine descriptions.
 var classNames = [classes]string{
-	clNop:                "nop",
-	clInt:                "int",
-	clRecord:             "record",  // sets CR0 too: cracked
-	clInsert:             "insert",  // rlwimi, rldimi: cracked
-	clCompare:            "compare", // to a field of the condition register
-	clCount:              "count",   // cntlzw, cntlzd, popcntb
-	clOverflow:           "overflow",
-	clMulImm:             "mul_imm",
-	clMulWord:            "mul_word",
-	clMulDouble:          "mul_double",
-	clDivWord:            "div_word",
-	clDivDouble:          "div_double",
-	clCR:                 "cr",         // logic on condition bits whose result is one of the sources
-	clCRDelayed:          "cr_delayed", // any other: cracked
-	clMfcr:               "mfcr",
-	clMfocrf:             "mfocrf",
-	clMtcrf:              "mtcrf",  // several fields: microcoded
-	clMtocrf:             "mtocrf", // one field
-	clMcrxr:              "mcrxr",
-	clMfxer:              "mfxer",
-	clMtxer:              "mtxer",
-	clMflr:               "mflr", // mflr, mfctr
-	clMtlr:               "mtlr", // mtlr, mtctr
-	clMfspr:              "mfspr",
-	clMtspr:              "mtspr",
-	clMftb:               "mftb",
-	clLoad:               "load",
-	clLoadAlgebraic:      "load_algebraic", // lha, lwa: cracked
-	clLoadUpdate:         "load_update",    // cracked
-	clLoadUpdateIndexed:  "load_update_indexed",
-	clStore:              "store",
-	clStoreUpdate:        "store_update",
-	clStoreUpdateIndexed: "store_update_indexed",
-	clLoadMultiple:       "load_multiple",
-	clStoreMultiple:      "store_multiple",
-	clLoadString:         "load_string",
-	clStoreString:        "store_string",
-	clLarx:               "larx",
-	clStcx:               "stcx",
-	clBranch:             "branch",
-	clBranchCond:         "branch_conditional",
-	clBranchLR:           "branch_lr",
-	clBranchCTR:          "branch_ctr",
-	clTrap:               "trap", // the comparison; its interrupt is an event
-	clSyscall:            "syscall",
-	clSync:               "sync", // sync, ptesync
-	clLwsync:             "lwsync",
-	clEieio:              "eieio",
-	clIsync:              "isync",
-	clTouch:              "touch",       // dcbt, dcbtst: nothing is fetched ahead
-	clCacheBlock:         "cache_block", // dcbf, dcbst
-	clDcbz:               "dcbz",
-	clIcbi:               "icbi",
-	clMfmsr:              "mfmsr",
-	clMtmsrd:             "mtmsrd",
-	clMtmsrdEE:           "mtmsrd_ee", // L = 1: EE and RI alone
-	clRfid:               "rfid",
-	clSLB:                "slb",
-	clSlbia:              "slbia",
-	clTlbie:              "tlbie",
-	clTlbsync:            "tlbsync",
-	clUndefined:          "undefined",
+	clNop: "nop", clInt: "int", clRecord: "record", clInsert: "insert", clCompare: "compare",
+	clCount: "count", clOverflow: "overflow", clMulImm: "mul_imm", clMulWord: "mul_word",
+	clMulDouble: "mul_double", clDivWord: "div_word", clDivDouble: "div_double", clCR: "cr",
+	clCRDelayed: "cr_delayed", clMfcr: "mfcr", clMfocrf: "mfocrf", clMtcrf: "mtcrf", clMtocrf: "mtocrf",
+	clMcrxr: "mcrxr", clMfxer: "mfxer", clMtxer: "mtxer", clMflr: "mflr", clMtlr: "mtlr", clMfspr: "mfspr",
+	clMtspr: "mtspr", clMftb: "mftb", clLoad: "load", clLoadAlgebraic: "load_algebraic",
+	clLoadUpdate: "load_update", clLoadUpdateIndexed: "load_update_indexed", clStore: "store",
+	clStoreUpdate: "store_update", clStoreUpdateIndexed: "store_update_indexed",
+	clLoadMultiple: "load_multiple", clStoreMultiple: "store_multiple", clLoadString: "load_string",
+	clStoreString: "store_string", clLarx: "larx", clStcx: "stcx", clBranch: "branch",
+	clBranchCond: "branch_conditional", clBranchLR: "branch_lr", clBranchCTR: "branch_ctr", clTrap: "trap",
+	clSyscall: "syscall", clSync: "sync", clLwsync: "lwsync", clEieio: "eieio", clIsync: "isync",
+	clTouch: "touch", clCacheBlock: "cache_block", clDcbz: "dcbz", clIcbi: "icbi", clMfmsr: "mfmsr",
+	clMtmsrd: "mtmsrd", clMtmsrdEE: "mtmsrd_ee", clRfid: "rfid", clSLB: "slb", clSlbia: "slbia",
+	clTlbie: "tlbie", clTlbsync: "tlbsync", clUndefined: "undefined",
 }
 
 // Events of this architecture that cost time beside instructions; the engine's come before them.

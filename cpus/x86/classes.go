@@ -12,13 +12,13 @@ import "kprobesim/cpus"
 const (
 	clNop = iota
 	clALU
-	clALUMem
-	clCarry
+	clALUMem // read, modify, write
+	clCarry  // adc, sbb
 	clCarryMem
 	clMov
 	clLoad
 	clStore
-	clExtend
+	clExtend // movzx, movsx
 	clLea
 	clCmov
 	clSetcc
@@ -26,20 +26,20 @@ const (
 	clShiftMem
 	clRotateCarry
 	clShiftDouble
-	clImul
-	clImul64
-	clMul
-	clMul64
-	clDiv32
+	clImul   // two and three operands, up to 32 bits
+	clImul64 // the same, 64 bits
+	clMul    // one operand, up to 32 bits
+	clMul64  // one operand, 64 bits
+	clDiv32  // up to 32 bits
 	clDiv64
 	clBitScan
 	clBswap
 	clBitTest
-	clBitString
-	clXchg
-	clLocked
+	clBitString // bt family on memory by register
+	clXchg      // between registers
+	clLocked    // any locked read-modify-write, xchg with memory
 	clCmpxchg
-	clCmpxchgWide
+	clCmpxchgWide // cmpxchg8b, cmpxchg16b
 	clXadd
 	clPush
 	clPushMem
@@ -56,18 +56,18 @@ const (
 	clLoop
 	clLeave
 	clEnter
-	clFlag
-	clDirection
+	clFlag      // clc, stc, cmc, lahf, sahf
+	clDirection // cld, std
 	clCli
 	clSti
-	clString
-	clCompareString
+	clString        // lods, stos, movs without rep
+	clCompareString // scas, cmps without rep
 	clRepStart
-	clRepElement
+	clRepElement // issue and latency of one repetition
 	clXlat
-	clInt
+	clInt // the instruction; its delivery is an event
 	clIret
-	clFar
+	clFar // far call, jump, return
 	clSyscall
 	clSysret
 	clHlt
@@ -82,7 +82,7 @@ const (
 	clToDR
 	clFromSeg
 	clToSeg
-	clDescriptor
+	clDescriptor // lgdt, lidt, sgdt, sidt, str, sldt, smsw, lmsw
 	clLtr
 	clInvlpg
 	clWbinvd
@@ -92,30 +92,30 @@ const (
 	clSfence
 	clIn
 	clOut
-	clVector
+	clVector // 128 bits between registers: logic, integers, shuffles, moves
 	clVectorLoad
 	clVectorStore
-	clFXState
-	clX87Control
+	clFXState    // fxsave, fxrstor
+	clX87Control // fninit, fldcw, fnstsw, ldmxcsr and the like
 	clFlushLine
-	clUndefined
+	clUndefined // the instruction; its exception is an event
 	clClts
 	clToCR3
 	clToCR8
 	clVerw
 	clSysenter
 	clSysexit
-	clIretOuter
-	clRdmsrBase
-	clRdmsrDebugCtl
+	clIretOuter     // to an outer level
+	clRdmsrBase     // FS, GS and kernel GS base
+	clRdmsrDebugCtl // 1d9
 	clRdmsrSpecCtrl
 	clWrmsrBase
 	clWrmsrDebugCtl
-	clWrmsrSpecCtrl
-	clWrmsrPredCmd
+	clWrmsrSpecCtrl // 48: indirect branches and store bypass are restricted, or not
+	clWrmsrPredCmd  // 49: a barrier for indirect branches
 	clInvpcid
-	clStac
-	clXsave
+	clStac  // and clac
+	clXsave // and xsaveopt, xsavec
 	clXrstor
 	clXgetbv
 	clXsetbv
@@ -124,115 +124,31 @@ const (
 
 // classNames has the names of classes in machine descriptions.
 var classNames = [classes]string{
-	clNop:           "nop",
-	clALU:           "alu",
-	clALUMem:        "alu_mem", // read, modify, write
-	clCarry:         "carry",   // adc, sbb
-	clCarryMem:      "carry_mem",
-	clMov:           "mov",
-	clLoad:          "load",
-	clStore:         "store",
-	clExtend:        "extend", // movzx, movsx
-	clLea:           "lea",
-	clCmov:          "cmov",
-	clSetcc:         "setcc",
-	clShift:         "shift",
-	clShiftMem:      "shift_mem",
-	clRotateCarry:   "rotate_carry",
-	clShiftDouble:   "shift_double",
-	clImul:          "imul",   // two and three operands, up to 32 bits
-	clImul64:        "imul64", // the same, 64 bits
-	clMul:           "mul",    // one operand, up to 32 bits
-	clMul64:         "mul64",  // one operand, 64 bits
-	clDiv32:         "div32",  // up to 32 bits
-	clDiv64:         "div64",
-	clBitScan:       "bit_scan",
-	clBswap:         "bswap",
-	clBitTest:       "bit_test",
-	clBitString:     "bit_string", // bt family on memory by register
-	clXchg:          "xchg",       // between registers
-	clLocked:        "locked",     // any locked read-modify-write, xchg with memory
-	clCmpxchg:       "cmpxchg",
-	clCmpxchgWide:   "cmpxchg_wide", // cmpxchg8b, cmpxchg16b
-	clXadd:          "xadd",
-	clPush:          "push",
-	clPushMem:       "push_mem",
-	clPop:           "pop",
-	clPopMem:        "pop_mem",
-	clPushf:         "pushf",
-	clPopf:          "popf",
-	clCall:          "call",
-	clCallIndirect:  "call_indirect",
-	clRet:           "ret",
-	clJmp:           "jmp",
-	clJmpIndirect:   "jmp_indirect",
-	clJcc:           "jcc",
-	clLoop:          "loop",
-	clLeave:         "leave",
-	clEnter:         "enter",
-	clFlag:          "flag",      // clc, stc, cmc, lahf, sahf
-	clDirection:     "direction", // cld, std
-	clCli:           "cli",
-	clSti:           "sti",
-	clString:        "string",         // lods, stos, movs without rep
-	clCompareString: "compare_string", // scas, cmps without rep
-	clRepStart:      "rep_start",
-	clRepElement:    "rep_element", // issue and latency of one repetition
-	clXlat:          "xlat",
-	clInt:           "int", // the instruction; its delivery is an event
-	clIret:          "iret",
-	clFar:           "far", // far call, jump, return
-	clSyscall:       "syscall",
-	clSysret:        "sysret",
-	clHlt:           "hlt",
-	clPause:         "pause",
-	clCpuid:         "cpuid",
-	clRdtsc:         "rdtsc",
-	clRdmsr:         "rdmsr",
-	clWrmsr:         "wrmsr",
-	clFromCR:        "mov_from_cr",
-	clToCR:          "mov_to_cr",
-	clFromDR:        "mov_from_dr",
-	clToDR:          "mov_to_dr",
-	clFromSeg:       "mov_from_seg",
-	clToSeg:         "mov_to_seg",
-	clDescriptor:    "descriptor", // lgdt, lidt, sgdt, sidt, str, sldt, smsw, lmsw
-	clLtr:           "ltr",
-	clInvlpg:        "invlpg",
-	clWbinvd:        "wbinvd",
-	clSwapgs:        "swapgs",
-	clFence:         "fence",
-	clLfence:        "lfence",
-	clSfence:        "sfence",
-	clIn:            "in",
-	clOut:           "out",
-	clVector:        "vector", // 128 bits between registers: logic, integers, shuffles, moves
-	clVectorLoad:    "vector_load",
-	clVectorStore:   "vector_store",
-	clFXState:       "fx_state",    // fxsave, fxrstor
-	clX87Control:    "x87_control", // fninit, fldcw, fnstsw, ldmxcsr and the like
-	clFlushLine:     "flush_line",
-	clUndefined:     "undefined", // the instruction; its exception is an event
-	clClts:          "clts",
-	clToCR3:         "mov_to_cr3",
-	clToCR8:         "mov_to_cr8",
-	clVerw:          "verw",
-	clSysenter:      "sysenter",
-	clSysexit:       "sysexit",
-	clIretOuter:     "iret_outer",     // to an outer level
-	clRdmsrBase:     "rdmsr_base",     // FS, GS and kernel GS base
-	clRdmsrDebugCtl: "rdmsr_debugctl", // 1d9
-	clRdmsrSpecCtrl: "rdmsr_spec_ctrl",
-	clWrmsrBase:     "wrmsr_base",
-	clWrmsrDebugCtl: "wrmsr_debugctl",
-	clWrmsrSpecCtrl: "wrmsr_spec_ctrl", // 48: indirect branches and store bypass are restricted, or not
-	clWrmsrPredCmd:  "wrmsr_pred_cmd",  // 49: a barrier for indirect branches
-	clInvpcid:       "invpcid",
-	clStac:          "stac",  // and clac
-	clXsave:         "xsave", // and xsaveopt, xsavec
-	clXrstor:        "xrstor",
-	clXgetbv:        "xgetbv",
-	clXsetbv:        "xsetbv",
+	clNop: "nop", clALU: "alu", clALUMem: "alu_mem", clCarry: "carry", clCarryMem: "carry_mem",
+	clMov: "mov", clLoad: "load", clStore: "store", clExtend: "extend", clLea: "lea", clCmov: "cmov",
+	clSetcc: "setcc", clShift: "shift", clShiftMem: "shift_mem", clRotateCarry: "rotate_carry",
+	clShiftDouble: "shift_double", clImul: "imul", clImul64: "imul64", clMul: "mul", clMul64: "mul64",
+	clDiv32: "div32", clDiv64: "div64", clBitScan: "bit_scan", clBswap: "bswap", clBitTest: "bit_test",
+	clBitString: "bit_string", clXchg: "xchg", clLocked: "locked", clCmpxchg: "cmpxchg",
+	clCmpxchgWide: "cmpxchg_wide", clXadd: "xadd", clPush: "push", clPushMem: "push_mem", clPop: "pop",
+	clPopMem: "pop_mem", clPushf: "pushf", clPopf: "popf", clCall: "call", clCallIndirect: "call_indirect",
+	clRet: "ret", clJmp: "jmp", clJmpIndirect: "jmp_indirect", clJcc: "jcc", clLoop: "loop",
+	clLeave: "leave", clEnter: "enter", clFlag: "flag", clDirection: "direction", clCli: "cli",
+	clSti: "sti", clString: "string", clCompareString: "compare_string", clRepStart: "rep_start",
+	clRepElement: "rep_element", clXlat: "xlat", clInt: "int", clIret: "iret", clFar: "far",
+	clSyscall: "syscall", clSysret: "sysret", clHlt: "hlt", clPause: "pause", clCpuid: "cpuid",
+	clRdtsc: "rdtsc", clRdmsr: "rdmsr", clWrmsr: "wrmsr", clFromCR: "mov_from_cr", clToCR: "mov_to_cr",
+	clFromDR: "mov_from_dr", clToDR: "mov_to_dr", clFromSeg: "mov_from_seg", clToSeg: "mov_to_seg",
+	clDescriptor: "descriptor", clLtr: "ltr", clInvlpg: "invlpg", clWbinvd: "wbinvd", clSwapgs: "swapgs",
+	clFence: "fence", clLfence: "lfence", clSfence: "sfence", clIn: "in", clOut: "out", clVector: "vector",
+	clVectorLoad: "vector_load", clVectorStore: "vector_store", clFXState: "fx_state",
+	clX87Control: "x87_control", clFlushLine: "flush_line", clUndefined: "undefined", clClts: "clts",
+	clToCR3: "mov_to_cr3", clToCR8: "mov_to_cr8", clVerw: "verw", clSysenter: "sysenter",
+	clSysexit: "sysexit", clIretOuter: "iret_outer", clRdmsrBase: "rdmsr_base",
+	clRdmsrDebugCtl: "rdmsr_debugctl", clRdmsrSpecCtrl: "rdmsr_spec_ctrl", clWrmsrBase: "wrmsr_base",
+	clWrmsrDebugCtl: "wrmsr_debugctl", clWrmsrSpecCtrl: "wrmsr_spec_ctrl", clWrmsrPredCmd: "wrmsr_pred_cmd",
+	clInvpcid: "invpcid", clStac: "stac", clXsave: "xsave", clXrstor: "xrstor", clXgetbv: "xgetbv",
+	clXsetbv: "xsetbv",
 }
 
 // inherits names classes that a description may leave out, and whose price they then have.
