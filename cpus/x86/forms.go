@@ -1,5 +1,7 @@
 package x86
 
+import "kprobesim/cpus/engine"
+
 // The forms of instructions that compute, made of their operations. The letter in a form's name says where
 // its operands are: R has a register as destination and a register or an immediate as source, L a register
 // and a source in memory, M a destination in memory. 8 and 16 bits keep the rest of a register, 32 bits
@@ -191,5 +193,38 @@ func wide(o sourceOp, class uint8, io uint16) row {
 		bind: bindWide, class: class, io: ioReadA | ioSetA | ioSetD | io,
 		reg: byWidth{sourcedR(o.b), sourcedR(o.w), sourcedR(o.d), sourcedR(o.q)},
 		mem: byWidth{sourcedM(o.b), sourcedM(o.w), sourcedM(o.d), sourcedM(o.q)},
+	}
+}
+
+// ofSelector is a row of an operation on 16 bits: a selector, or the machine status word.
+func ofSelector(op func(*CPU, uint16), class uint8, io, flags uint16) row {
+	return row{
+		bind: bindSelector, class: class, io: ioNoWrite | io, flags: flags | engine.Ends,
+		reg: byWidth{size16: sourcedR(op)}, mem: byWidth{size16: sourcedM(op)},
+	}
+}
+
+// ofSelectorAtLevel0 is ofSelector for an operation that needs level 0, which is checked before the operand is loaded.
+func ofSelectorAtLevel0(op func(*CPU, uint16), class uint8) row {
+	r := ofSelector(op, class, 0, 0)
+	load := r.mem[size16]
+	r.mem[size16] = func(c *CPU, in *inst) {
+		if c.privileged() {
+			load(c, in)
+		}
+	}
+	return r
+}
+
+func givenR[T width](value func(*CPU) uint64) exec {
+	return func(c *CPU, in *inst) { put(c, in.dst, T(value(c))) }
+}
+
+// giving is a row of an instruction that stores a system register. Memory takes 16 bits alone.
+func giving(value func(*CPU) uint64) row {
+	return row{
+		bind: bindSelector, class: clDescriptor, flags: engine.Ends,
+		reg: byWidth{size16: givenR[uint16](value), size32: givenR[uint32](value), size64: givenR[uint64](value)},
+		mem: byWidth{size16: func(c *CPU, in *inst) { store(c, c.ea(in), uint16(value(c))) }},
 	}
 }

@@ -90,32 +90,14 @@ func putFound[T width](c *CPU, in *inst, sel uint16, find func(uint16) (uint64, 
 	}
 }
 
-// verify sets ZF when a segment may be read, or written, from the present level (SDM vol. 2, VERR).
-func (c *CPU) verify(sel uint16, write bool) {
-	d, found, ok := c.lookup(sel)
-	if !ok {
-		return
-	}
-	s := unpack(sel, d)
-	may := s.readable()
-	if write {
-		may = s.writableData()
-	}
-	c.setZF(found && may && c.reaches(s))
-}
+// verr and verw set ZF when a segment may be read, or written, from the present level (SDM vol. 2, VERR).
+func verr(c *CPU, sel uint16) { c.verify(sel, (*segment).readable) }
+func verw(c *CPU, sel uint16) { c.verify(sel, (*segment).writableData) }
 
-func verrR(c *CPU, in *inst) { c.verify(uint16(c.R[in.src&63]), false) }
-func verwR(c *CPU, in *inst) { c.verify(uint16(c.R[in.src&63]), true) }
-
-func verrM(c *CPU, in *inst) {
-	if sel, ok := load[uint16](c, c.ea(in)); ok {
-		c.verify(sel, false)
-	}
-}
-
-func verwM(c *CPU, in *inst) {
-	if sel, ok := load[uint16](c, c.ea(in)); ok {
-		c.verify(sel, true)
+func (c *CPU) verify(sel uint16, may func(*segment) bool) {
+	if d, found, ok := c.lookup(sel); ok {
+		s := unpack(sel, d)
+		c.setZF(found && may(&s) && c.reaches(s))
 	}
 }
 
@@ -150,35 +132,12 @@ func arplM(c *CPU, in *inst) {
 	}
 }
 
-// System registers of 16 bits. A register takes zeroes above them, memory 16 bits alone.
+// System registers of 16 bits, as they are stored. smsw stores as much of CR0 as a register has: the manual leaves what is
+// above 16 bits undefined.
 
-func strR[T width](c *CPU, in *inst)  { put(c, in.dst, T(c.tr.sel)) }
-func strM(c *CPU, in *inst)           { store(c, c.ea(in), c.tr.sel) }
-func sldtR[T width](c *CPU, in *inst) { put(c, in.dst, T(c.ldt.sel)) }
-func sldtM(c *CPU, in *inst)          { store(c, c.ea(in), c.ldt.sel) }
-
-// smsw stores as much of CR0 as a register has: the manual leaves what is above 16 bits undefined.
-func smswR[T width](c *CPU, in *inst) { put(c, in.dst, T(c.cr0)) }
-func smswM(c *CPU, in *inst)          { store(c, c.ea(in), uint16(c.cr0)) }
-
-func ltrR(c *CPU, in *inst)  { c.loadTR(uint16(c.R[in.src&63])) }
-func lldtR(c *CPU, in *inst) { c.loadLDT(uint16(c.R[in.src&63])) }
-func lmswR(c *CPU, in *inst) { c.loadStatus(uint16(c.R[in.src&63])) }
-
-func ltrM(c *CPU, in *inst)  { c.withSelector(in, (*CPU).loadTR) }
-func lldtM(c *CPU, in *inst) { c.withSelector(in, (*CPU).loadLDT) }
-func lmswM(c *CPU, in *inst) { c.withSelector(in, (*CPU).loadStatus) }
-
-// withSelector loads an operand of 16 bits for an instruction that needs level 0, which is checked
-// first.
-func (c *CPU) withSelector(in *inst, do func(*CPU, uint16)) {
-	if !c.privileged() {
-		return
-	}
-	if v, ok := load[uint16](c, c.ea(in)); ok {
-		do(c, v)
-	}
-}
+func sldt(c *CPU) uint64 { return uint64(c.ldt.sel) }
+func str(c *CPU) uint64  { return uint64(c.tr.sel) }
+func smsw(c *CPU) uint64 { return c.cr0 }
 
 // loadStatus is lmsw: it sets the four lowest bits of CR0, but cannot clear PE (SDM vol. 2, LMSW).
 func (c *CPU) loadStatus(v uint16) {

@@ -31,33 +31,12 @@ var system = map[x86asm.Op]row{
 	},
 
 	// Selectors and the machine status word, which have 16 bits.
-	x86asm.LLDT: {
-		bind: bindSelector, class: clLtr, io: ioNoWrite, flags: engine.Ends,
-		reg: byWidth{size16: lldtR}, mem: byWidth{size16: lldtM},
-	},
-	x86asm.SLDT: {
-		bind: bindSelector, class: clDescriptor, flags: engine.Ends,
-		reg: byWidth{size16: sldtR[uint16], size32: sldtR[uint32], size64: sldtR[uint64]},
-		mem: byWidth{size16: sldtM},
-	},
-	x86asm.LTR: {
-		bind: bindSelector, class: clLtr, io: ioNoWrite, flags: engine.Ends,
-		reg: byWidth{size16: ltrR}, mem: byWidth{size16: ltrM},
-	},
-	x86asm.STR: {
-		bind: bindSelector, class: clDescriptor, flags: engine.Ends,
-		reg: byWidth{size16: strR[uint16], size32: strR[uint32], size64: strR[uint64]},
-		mem: byWidth{size16: strM},
-	},
-	x86asm.LMSW: {
-		bind: bindSelector, class: clToCR, io: ioNoWrite, flags: engine.Ends,
-		reg: byWidth{size16: lmswR}, mem: byWidth{size16: lmswM},
-	},
-	x86asm.SMSW: {
-		bind: bindSelector, class: clDescriptor, flags: engine.Ends,
-		reg: byWidth{size16: smswR[uint16], size32: smswR[uint32], size64: smswR[uint64]},
-		mem: byWidth{size16: smswM},
-	},
+	x86asm.LLDT: ofSelectorAtLevel0((*CPU).loadLDT, clLtr),
+	x86asm.LTR:  ofSelectorAtLevel0((*CPU).loadTR, clLtr),
+	x86asm.LMSW: ofSelectorAtLevel0((*CPU).loadStatus, clToCR),
+	x86asm.SLDT: giving(sldt),
+	x86asm.STR:  giving(str),
+	x86asm.SMSW: giving(smsw),
 	// What a selector names. Processors load the descriptor as for a segment register.
 	x86asm.LAR: {
 		bind: bindQuery, class: clToSeg, io: ioReadDst | ioSetFlag, flags: engine.Loads | engine.Ends,
@@ -69,14 +48,8 @@ var system = map[x86asm.Op]row{
 		reg:  byWidth{nil, lslR[uint16], lslR[uint32], lslR[uint64]},
 		load: byWidth{nil, lslL[uint16], lslL[uint32], lslL[uint64]},
 	},
-	x86asm.VERR: {
-		bind: bindSelector, class: clToSeg, io: ioNoWrite | ioSetFlag, flags: engine.Loads | engine.Ends,
-		reg: byWidth{size16: verrR}, mem: byWidth{size16: verrM},
-	},
-	x86asm.VERW: {
-		bind: bindSelector, class: clVerw, io: ioNoWrite | ioSetFlag, flags: engine.Loads | engine.Ends,
-		reg: byWidth{size16: verwR}, mem: byWidth{size16: verwM},
-	},
+	x86asm.VERR: ofSelector(verr, clToSeg, ioSetFlag, engine.Loads),
+	x86asm.VERW: ofSelector(verw, clVerw, ioSetFlag, engine.Loads),
 	x86asm.ARPL: {
 		bind: bindTwo, class: clALU, io: ioArith,
 		reg: byWidth{size16: arplR}, mem: byWidth{size16: arplM},
