@@ -45,7 +45,7 @@ func (c *CPU) setSCTLR(v uint32) {
 		c.strict = ^uint64(0)
 	}
 	if (old^c.sctlr)&(sctlrM|sctlrTRE|sctlrAFE) != 0 {
-		c.flushTLB(true)
+		c.flushTLB()
 	}
 }
 
@@ -236,7 +236,7 @@ func (c *CPU) interruptStatus() uint32 {
 func (c *CPU) setDACR(v uint32) {
 	if v != c.dacr {
 		c.dacr = v
-		c.flushTLB(true)
+		c.flushTLB()
 	}
 }
 
@@ -292,13 +292,13 @@ func onCPUs(f func(*CPU, uint32), wide bool) func(*CPU, uint32) {
 	}
 }
 
-func (c *CPU) flushTLB(all bool) {
-	c.DTLB.Flush(all)
-	c.ITLB.Flush(all)
+func (c *CPU) flushTLB() {
+	c.DTLB.Flush(true)
+	c.ITLB.Flush(true)
 	c.ForgetTranslations()
 }
 
-func (c *CPU) dropAll(uint32) { c.flushTLB(true) }
+func (c *CPU) dropAll(uint32) { c.flushTLB() }
 
 // dropSpace drops the pages of an address space.
 func (c *CPU) dropSpace(space uint32) {

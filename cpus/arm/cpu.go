@@ -195,7 +195,7 @@ func (c *CPU) Reset() {
 	c.fault, c.banks, c.fiq = fault{}, [banks]bank{}, [5]uint64{}
 	c.DropReservation()
 	c.sticky, c.ge, c.entered, c.fast = 0, 0, 0, false
-	c.flushTLB(true)
+	c.flushTLB()
 	c.start()
 	c.Park()
 }

@@ -12,17 +12,14 @@ func (c *CPU) ea(in *inst) uint64 {
 	return uint64(uint32(c.R[in.a&63]) + uint32(c.R[in.b&63]) + in.imm)
 }
 
-// aligned raises an alignment fault for an address that is not a multiple, if mask says that it matters.
-func (c *CPU) aligned(va, size, mask uint64, write bool) bool {
-	if va&(size-1)&mask == 0 {
+// aligned raises an alignment fault for an address that is not a multiple, whatever SCTLR.A says.
+func (c *CPU) aligned(va, size uint64, write bool) bool {
+	if va&(size-1) == 0 {
 		return true
 	}
 	c.dataAbort(va, fsrAlignment, 0, write)
 	return false
 }
-
-// always is the mask of accesses that fault whatever SCTLR.A says.
-const always = ^uint64(0)
 
 // Widths of memory operands, as functions.
 type (
@@ -37,7 +34,7 @@ func load8(c *CPU, va uint64) (uint64, bool) {
 
 func load16(c *CPU, va uint64) (uint64, bool) {
 	if va&1&c.strict != 0 {
-		return 0, c.aligned(va, 2, always, false)
+		return 0, c.aligned(va, 2, false)
 	}
 	v, ok := engine.Load[uint16](&c.Core, va)
 	return uint64(v), ok
@@ -45,7 +42,7 @@ func load16(c *CPU, va uint64) (uint64, bool) {
 
 func load32(c *CPU, va uint64) (uint64, bool) {
 	if va&3&c.strict != 0 {
-		return 0, c.aligned(va, 4, always, false)
+		return 0, c.aligned(va, 4, false)
 	}
 	v, ok := engine.Load[uint32](&c.Core, va)
 	return uint64(v), ok
@@ -65,14 +62,14 @@ func store8(c *CPU, va, v uint64) bool { return engine.Store(&c.Core, va, uint8(
 
 func store16(c *CPU, va, v uint64) bool {
 	if va&1&c.strict != 0 {
-		return c.aligned(va, 2, always, true)
+		return c.aligned(va, 2, true)
 	}
 	return engine.Store(&c.Core, va, uint16(v))
 }
 
 func store32(c *CPU, va, v uint64) bool {
 	if va&3&c.strict != 0 {
-		return c.aligned(va, 4, always, true)
+		return c.aligned(va, 4, true)
 	}
 	return engine.Store(&c.Core, va, uint32(v))
 }
@@ -161,7 +158,7 @@ func asUser(f exec, size uint64, write bool) exec {
 
 // Two registers: an even one and its neighbour. Addresses are on a boundary of four.
 func loadPair(c *CPU, in *inst, at uint64) bool {
-	if !c.aligned(at, 4, always, false) {
+	if !c.aligned(at, 4, false) {
 		return false
 	}
 	var v [2]uint32
@@ -173,7 +170,7 @@ func loadPair(c *CPU, in *inst, at uint64) bool {
 }
 
 func storePair(c *CPU, in *inst, at uint64) bool {
-	if !c.aligned(at, 4, always, true) {
+	if !c.aligned(at, 4, true) {
 		return false
 	}
 	return c.StoreWords(at, []uint32{uint32(c.R[in.s&63]), uint32(c.R[(in.s+1)&63])})
@@ -199,7 +196,7 @@ func pairing(access func(*CPU, *inst, uint64) bool, mode int) exec {
 // exclusiveLoad is ldrex of a width; aux is the size. That of a doubleword fills two registers.
 func exclusiveLoad(c *CPU, in *inst) {
 	at, size := c.R[in.a&63], in.aux
-	if !c.aligned(at, uint64(size), always, false) || !c.LoadNewest(at, uint64(size)) {
+	if !c.aligned(at, uint64(size), false) || !c.LoadNewest(at, uint64(size)) {
 		return
 	}
 	var v uint64
@@ -225,7 +222,7 @@ func exclusiveLoad(c *CPU, in *inst) {
 // exclusiveStore is strex: its result is 1 when nothing was stored.
 func exclusiveStore(c *CPU, in *inst) {
 	at, size := c.R[in.a&63], in.aux
-	if !c.aligned(at, uint64(size), always, true) {
+	if !c.aligned(at, uint64(size), true) {
 		return
 	}
 	held, ok := c.Reserved(at, size)
@@ -259,7 +256,7 @@ func clrex(c *CPU, _ *inst) { c.DropReservation() }
 // swap and swapByte exchange a register with memory, if SCTLR.SW allows them (ARM ARM, A8.8.229).
 func swap(c *CPU, in *inst) {
 	at := c.R[in.a&63]
-	if !c.swaps() || !c.aligned(at, 4, always, true) || !c.LoadNewest(at, 4) {
+	if !c.swaps() || !c.aligned(at, 4, true) || !c.LoadNewest(at, 4) {
 		return
 	}
 	v, ok := engine.LoadForStore[uint32](&c.Core, at)

@@ -21,7 +21,7 @@ func words(v uint8) uint64 { return 4 * (uint64(v) - multiBias) }
 // loadMultiple loads the list. Nothing changes before the last word has come.
 func loadMultiple(c *CPU, in *inst) {
 	at := (c.R[in.a&63] + words(in.sh)) & c.AddrMask
-	if !c.aligned(at, 4, always, false) {
+	if !c.aligned(at, 4, false) {
 		return
 	}
 	var buf [16]uint32
@@ -71,7 +71,7 @@ func loadMultipleReturn(c *CPU, in *inst) {
 
 func storeMultiple(c *CPU, in *inst) {
 	at := (c.R[in.a&63] + words(in.sh)) & c.AddrMask
-	if !c.aligned(at, 4, always, true) {
+	if !c.aligned(at, 4, true) {
 		return
 	}
 	c.R[rHere] = (c.R[rPC] + 4) & c.AddrMask

@@ -130,7 +130,7 @@ func storeReturnState(c *CPU, in *inst) {
 	}
 	sp := c.stackOf(uint32(in.aux))
 	at := (*sp + words(in.sh)) & c.AddrMask
-	if !c.aligned(at, 4, always, true) || !c.StoreWords(at, []uint32{uint32(c.R[rLR]), *s}) {
+	if !c.aligned(at, 4, true) || !c.StoreWords(at, []uint32{uint32(c.R[rLR]), *s}) {
 		return
 	}
 	*sp = (*sp + words(in.dst)) & c.AddrMask
@@ -152,7 +152,7 @@ func returnFromException(c *CPU, in *inst) {
 	}
 	base := c.R[in.a&63]
 	at := (base + words(in.sh)) & c.AddrMask
-	if !c.aligned(at, 4, always, false) {
+	if !c.aligned(at, 4, false) {
 		return
 	}
 	var v [2]uint32

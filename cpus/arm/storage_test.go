@@ -201,7 +201,7 @@ func TestWalkIsOff(t *testing.T) {
 		low, high bool
 	}{{0, true, true}, {1, true, true}, {1 | ttbcrPD0, false, true}, {1 | ttbcrPD1, true, false}, {ttbcrPD0, false, false}, {ttbcrPD1, true, true}} {
 		c.ttbcr = x.ttbcr
-		c.flushTLB(true)
+		c.flushTLB()
 		_, low := c.DataAddress(userData, false)
 		_, high := c.DataAddress(testStack, false)
 		require.That(t, low == x.low && high == x.high, "TTBCR %#x: %v, %v", x.ttbcr, low, high)

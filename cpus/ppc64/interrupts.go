@@ -243,7 +243,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 		name = ""
 	}
 	c.Counts.Exceptions[f.vector>>vectorShift]++
-	c.EnterException(kind, c.event[deliveryOf(f, kind)], name)
+	c.EnterException(kind, c.event[deliveryOf(kind)], name)
 	c.srr = [2]uint64{at, c.msr&^srr1Reasons | f.reason}
 	c.entered = c.srr
 	c.SyncContext()
@@ -252,7 +252,7 @@ func (c *CPU) deliver(f fault, kind uint8) {
 	c.R[rPC] = f.vector
 }
 
-func deliveryOf(f fault, kind uint8) int {
+func deliveryOf(kind uint8) int {
 	switch kind {
 	case cpus.Interrupted:
 		return evInterrupt

@@ -211,7 +211,7 @@ func (g *generator) arithmetic(in *inst, size int) bool {
 	at := h.RCX // where the first operand is, and then the result
 	switch in.native.place() {
 	case inMem:
-		g.address(in, h.RAX)
+		g.address(in)
 		if writes {
 			g.Modifiable(size)
 		} else {
@@ -219,7 +219,7 @@ func (g *generator) arithmetic(in *inst, size int) bool {
 		}
 		g.Load(size, at, h.At(h.RAX, 0))
 	case inLoad:
-		g.address(in, h.RAX)
+		g.address(in)
 		g.Readable(size)
 		if p := g.Pin(in.dst); p != h.NoReg && writes && size >= 4 {
 			at = p
@@ -293,8 +293,9 @@ func (g *generator) flags(how lazy, result h.Reg) {
 	g.known = how
 }
 
-// address computes the address of an operand in memory. RCX may change, and the host's flags.
-func (g *generator) address(in *inst, to h.Reg) {
+// address computes the address of an operand in memory, in RAX. RCX may change, and the host's flags.
+func (g *generator) address(in *inst) {
+	const to = h.RAX
 	g.live = false
 	size := 8
 	if !g.long {
@@ -329,7 +330,7 @@ func (g *generator) move(in *inst, size int) bool {
 	}
 	switch in.native.place() {
 	case inLoad:
-		g.address(in, h.RAX)
+		g.address(in)
 		g.Readable(size)
 		p := g.Pin(in.dst)
 		switch {
@@ -342,7 +343,7 @@ func (g *generator) move(in *inst, size int) bool {
 			g.Load(size, p, h.At(h.RAX, 0))
 		}
 	case inMem:
-		g.address(in, h.RAX)
+		g.address(in)
 		g.Writable(size)
 		g.put(in, size)
 	default:
@@ -405,7 +406,7 @@ func (g *generator) lea(in *inst, size int) bool {
 	bare := *in
 	bare.seg = segFlat
 	live := g.live && in.seg == segFlat
-	g.address(&bare, h.RAX)
+	g.address(&bare)
 	g.live = live // an address without a segment takes no sum that sets flags
 	if size == 4 {
 		g.Mov(4, h.RAX, h.RAX)
@@ -426,7 +427,7 @@ func (g *generator) extend(in *inst, size int) bool {
 	}
 	switch load := in.native.place() == inLoad; {
 	case load:
-		g.address(in, h.RAX)
+		g.address(in)
 		g.Readable(from)
 		if signed {
 			g.LoadSigned(size, from, to, h.At(h.RAX, 0))

@@ -209,7 +209,7 @@ func (g *generator) compareExchange(in *inst, size int) bool {
 	if highByte(in.src) || size < 4 {
 		return false
 	}
-	g.address(in, h.RAX)
+	g.address(in)
 	g.Modifiable(size)
 	g.Load(size, h.RCX, h.At(h.RAX, 0))
 	g.take(size, h.RDX, rax)
@@ -326,7 +326,7 @@ func (g *generator) target(in *inst, size int) {
 		g.take(size, h.RAX, in.src)
 		return
 	}
-	g.address(in, h.RAX)
+	g.address(in)
 	g.Readable(size)
 	g.Load(size, h.RAX, h.At(h.RAX, 0))
 }

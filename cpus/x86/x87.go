@@ -74,18 +74,17 @@ func (f *fpu) pop(n int) {
 	}
 }
 
-// push makes room for a value; false leaves a stack fault that is delivered. One that is masked pushes the indefinite.
-func (f *fpu) push(v vec) bool {
+// push makes room for a value, unless that is a stack fault that is delivered. One that is masked pushes the indefinite.
+func (f *fpu) push(v vec) {
 	f.status &^= fswC1
 	if f.filled(7) {
 		if !f.stackFault(true) {
-			return false
+			return
 		}
 		v = indefinite
 	}
 	f.rotate(false)
 	f.setRaw(0, v)
-	return true
 }
 
 func (f *fpu) setRaw(i uint8, v vec) {

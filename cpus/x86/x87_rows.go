@@ -14,8 +14,8 @@ import (
 // or fxrstor brought. Instructions are priced alike, but for the functions of SDM vol. 1, 5.2.4.
 
 // x87Form makes the row of an instruction that waits. bind gives its function.
-func x87Form(flags uint16, bind func(d *decoder, r *row) (f func(c *CPU, in *inst), ok bool)) row {
-	return row{class: clX87Control, flags: flags | engine.Ends, ready: (*CPU).x87Waits, bind: func(d *decoder, r *row) (ok bool) {
+func x87Form(bind func(d *decoder, r *row) (f func(c *CPU, in *inst), ok bool)) row {
+	return row{class: clX87Control, flags: engine.Ends, ready: (*CPU).x87Waits, bind: func(d *decoder, r *row) (ok bool) {
 		d.exec, ok = bind(d, r)
 		return ok
 	}}
@@ -23,7 +23,7 @@ func x87Form(flags uint16, bind func(d *decoder, r *row) (f func(c *CPU, in *ins
 
 // x87Plain makes the row of one without operands.
 func x87Plain(f func(*CPU)) row {
-	return x87Form(0, func(*decoder, *row) (func(*CPU, *inst), bool) { return func(c *CPU, _ *inst) { f(c) }, true })
+	return x87Form(func(*decoder, *row) (func(*CPU, *inst), bool) { return func(c *CPU, _ *inst) { f(c) }, true })
 }
 
 // x87Format is an encoding of numbers in memory, by their bytes.
@@ -97,7 +97,7 @@ func toDecimal(v uint64, neg bool) (b vec) {
 
 // x87Arithmetic binds an operation of a register with another one or with memory.
 func x87Arithmetic(op operation, e x87Format, pops int) row {
-	return x87Form(0, func(d *decoder, _ *row) (func(*CPU, *inst), bool) {
+	return x87Form(func(d *decoder, _ *row) (func(*CPU, *inst), bool) {
 		dst, source := uint8(0), d.x.Args[0]
 		if d.x.Args[1] != nil {
 			dst, _ = stackRegister(d.x.Args[0])
@@ -115,7 +115,7 @@ func x87Arithmetic(op operation, e x87Format, pops int) row {
 // x87Compare binds a comparison of the top with an operand, by default the second register. toFlags sets EFLAGS, and else
 // the condition codes are set.
 func x87Compare(e x87Format, signals, toFlags bool, pops int) row {
-	return x87Form(0, func(d *decoder, r *row) (func(*CPU, *inst), bool) {
+	return x87Form(func(d *decoder, r *row) (func(*CPU, *inst), bool) {
 		source := x86asm.Arg(x86asm.F1)
 		switch {
 		case toFlags:
@@ -144,7 +144,7 @@ func x87Compare(e x87Format, signals, toFlags bool, pops int) row {
 
 // x87Load binds fld, fild and fbld. They convert numbers of shorter formats, and copy numbers of 80 bits.
 func x87Load(e x87Format) row {
-	return x87Form(0, func(d *decoder, _ *row) (func(*CPU, *inst), bool) {
+	return x87Form(func(d *decoder, _ *row) (func(*CPU, *inst), bool) {
 		if i, ok := stackRegister(d.x.Args[0]); ok {
 			return func(c *CPU, _ *inst) {
 				v := c.fpu.st[i]
@@ -189,7 +189,7 @@ func x87Load(e x87Format) row {
 // x87Store binds fst, fist, fbstp and their forms that pop. A result that overflows or underflows in memory is not stored where
 // that is delivered.
 func x87Store(e x87Format, truncates bool, pops int) row {
-	return x87Form(0, func(d *decoder, _ *row) (func(*CPU, *inst), bool) {
+	return x87Form(func(d *decoder, _ *row) (func(*CPU, *inst), bool) {
 		if i, ok := stackRegister(d.x.Args[0]); ok {
 			return func(c *CPU, _ *inst) {
 				v := c.fpu.st[0]
@@ -281,7 +281,7 @@ var conditionalMoves = map[x86asm.Op]uint8{
 }
 
 func x87Move(cond uint8) row {
-	return x87Form(0, func(d *decoder, r *row) (func(*CPU, *inst), bool) {
+	return x87Form(func(d *decoder, r *row) (func(*CPU, *inst), bool) {
 		i, ok := stackRegister(d.x.Args[1])
 		r.io = flagsOf(cond)
 		return func(c *CPU, _ *inst) {
@@ -300,7 +300,7 @@ func x87Move(cond uint8) row {
 
 // x87Register makes the row of an instruction on one register of the stack.
 func x87Register(f func(f *fpu, i uint8)) row {
-	return x87Form(0, func(d *decoder, _ *row) (func(*CPU, *inst), bool) {
+	return x87Form(func(d *decoder, _ *row) (func(*CPU, *inst), bool) {
 		i, ok := stackRegister(d.x.Args[0])
 		return func(c *CPU, _ *inst) { f(&c.fpu, i) }, ok
 	})
