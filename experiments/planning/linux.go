@@ -107,10 +107,7 @@ func (p *planner) leaveOutWays(e *schema.Experiment, k *packaged) {
 		return true
 	})
 	for _, needs := range order {
-		note := fmt.Sprintf("left out: %s: the kernel %s", strings.Join(left[needs], ", "), needs)
-		if !slices.Contains(p.plan.Notes, note) {
-			p.plan.Notes = append(p.plan.Notes, note)
-		}
+		p.note("left out: %s: the kernel %s", strings.Join(left[needs], ", "), needs)
 	}
 }
 
@@ -270,10 +267,9 @@ func (p *planner) leaveOut(e *schema.Experiment, isa *cpus.ISA, release string) 
 	if isa.Machine == elf.EM_ARM {
 		prefix = armTools
 	}
-	note := fmt.Sprintf("left out: %s, whose handler is that of a module: install the headers of the kernel, make and %sgcc-12, or put a built %s "+
-		"beside the kernel", strings.Join(left, ", "), prefix, moduleName(release))
-	if len(left) > 0 && !slices.Contains(p.plan.Notes, note) {
-		p.plan.Notes = append(p.plan.Notes, note)
+	if len(left) > 0 {
+		p.note("left out: %s, whose handler is that of a module: install the headers of the kernel, make and %sgcc-12, or put a built %s "+
+			"beside the kernel", strings.Join(left, ", "), prefix, moduleName(release))
 	}
 }
 

@@ -36,7 +36,7 @@ func (p *planner) claim(root *doc.Node, pt *schema.Point, i int, machine []doc.S
 		}
 		return
 	}
-	ref := p.measuredOn(root, i, pt)
+	ref := p.measuredOn(root, i)
 	if ref == nil {
 		return // its file has mistakes, which were reported
 	}
@@ -69,7 +69,7 @@ func (p *planner) setRole(root *doc.Node, pt *schema.Point, i int, stated result
 }
 
 // measuredOn returns the setup of the file that states the published figure of point i.
-func (p *planner) measuredOn(root *doc.Node, i int, pt *schema.Point) *measured {
+func (p *planner) measuredOn(root *doc.Node, i int) *measured {
 	file := root.Find("points", fmt.Sprint(i), "published").Pos.File
 	pristine := p.l.layers[file]
 	if pristine == nil {
