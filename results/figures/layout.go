@@ -39,7 +39,7 @@ func drawFigure(f Figure, c draw.Canvas) {
 func drawSurround(f Figure, c draw.Canvas) draw.Canvas {
 	frame := f.frame()
 	if frame.Title != "" && !frame.Bare {
-		c.Max.Y = drawTitle(c, frame.Title)
+		c.Max.Y = drawTitle(c, frame.Title, titleSize, rowGap)
 	}
 	c.Max.Y = drawLegend(c, f.legend())
 	if !frame.Bare {
@@ -59,13 +59,14 @@ func surround(f Figure, w vg.Length) vg.Length {
 
 func leading(size vg.Length) vg.Length { return size * lineHeight }
 
-func drawTitle(c draw.Canvas, title string) (top vg.Length) {
-	style := typeStyle(titleSize)
+// drawTitle sets a title of a size, in as many lines as it needs, with a gap below.
+func drawTitle(c draw.Canvas, title string, size, gap vg.Length) (top vg.Length) {
+	style := typeStyle(size)
 	for _, words := range wrap(style, title, c.Max.X-c.Min.X) {
-		c.Max.Y -= leading(titleSize)
-		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y + titleSize*0.3}, words)
+		c.Max.Y -= leading(size)
+		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y + size*0.3}, words)
 	}
-	return c.Max.Y - rowGap
+	return c.Max.Y - gap
 }
 
 // drawLegend sets entries in a row from left to right, or in columns when there are more than fit.

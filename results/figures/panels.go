@@ -51,6 +51,7 @@ func (s scale) join(o scale) scale {
 
 const (
 	panelGap = vg.Length(10) // between panels
+	titleGap = vg.Length(1)  // below the title of one
 	rowShare = 0.62          // of a panel's width that is its height
 )
 
@@ -134,7 +135,7 @@ func (p *Panels) draw(c draw.Canvas) {
 	for i, b := range p.Panels {
 		place := tile(c, i, len(p.Panels), columns)
 		if title := b.frame().Title; title != "" {
-			place.Max.Y = drawPanelTitle(place, title)
+			place.Max.Y = drawTitle(place, title, labelSize, titleGap)
 		}
 		frame := b.frame()
 		x, y := frame.XLabel, frame.YLabel
@@ -162,14 +163,4 @@ func tile(c draw.Canvas, i, n, columns int) draw.Canvas {
 	}
 	c.Rectangle = vg.Rectangle{Min: low, Max: low.Add(size)}
 	return c
-}
-
-// drawPanelTitle sets a title, in as many lines as it needs.
-func drawPanelTitle(c draw.Canvas, title string) (top vg.Length) {
-	style := typeStyle(labelSize)
-	for _, words := range wrap(style, title, c.Max.X-c.Min.X) {
-		c.Max.Y -= leading(labelSize)
-		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y + labelSize*0.3}, words)
-	}
-	return c.Max.Y - 1
 }

@@ -73,7 +73,7 @@ func (t *Tornado) draw(c draw.Canvas) {
 	columns := t.columns(c.Max.X - c.Min.X)
 	for i, p := range t.Panels {
 		place := tile(c, i, len(t.Panels), columns)
-		place.Max.Y = drawPanelTitle(place, p.Title)
+		place.Max.Y = drawTitle(place, p.Title, labelSize, titleGap)
 		drawSwings(place, p.Swings, low, high, most, names)
 	}
 }
