@@ -228,36 +228,27 @@ func TestLAPICTimerPeriodic(t *testing.T) {
 	require.That(t, b.queue.Len() == 0 && l.Load(regCurrent) == 0, "the timer does not stop")
 }
 
+// TestLAPICDivideWhileRunning changes the divisor. In the last count, which begins anew, nothing is lost.
 func TestLAPICDivideWhileRunning(t *testing.T) {
-	b := newAPICBoard(1)
-	l := b.apics[0]
-	l.Store(regDivide, 11)
-	l.Store(regLVTTimer, 0x40)
-	l.Store(regInitial, 100)
-	b.run(40 * busCycle)
-	l.Store(regDivide, 0)
-	require.Equal(t, l.Load(regCurrent), 60, "count after changing the divisor")
-	b.run((40+2*60)*busCycle - 1)
-	require.That(t, !l.Pending(), "expired early")
-	b.run((40 + 2*60) * busCycle)
-	require.That(t, l.Pending(), "not expired")
-}
-
-// TestLAPICDivideAtOne slows the timer down in its last count, which begins anew and is not lost.
-func TestLAPICDivideAtOne(t *testing.T) {
-	b := newAPICBoard(1)
-	l := b.apics[0]
-	l.Store(regDivide, 11)
-	l.Store(regLVTTimer, 0x40)
-	l.Store(regInitial, 100)
-	b.run(99 * busCycle)
-	l.Store(regDivide, 1) // by 4
-	got := l.Load(regCurrent)
-	require.That(t, got == 1, "count %d after changing the divisor in the last count, want 1", got)
-	b.run((99+4)*busCycle - 1)
-	require.That(t, !l.Pending(), "expired early")
-	b.run((99 + 4) * busCycle)
-	require.That(t, l.Pending(), "not expired")
+	for _, x := range []struct {
+		after, by clock.Ticks // bus cycles, and what they are divided by from then on
+		divide    uint32
+		left      uint32
+	}{{40, 2, 0, 60}, {99, 4, 1, 1}} {
+		b := newAPICBoard(1)
+		l := b.apics[0]
+		l.Store(regDivide, 11)
+		l.Store(regLVTTimer, 0x40)
+		l.Store(regInitial, 100)
+		b.run(x.after * busCycle)
+		l.Store(regDivide, x.divide)
+		require.Equal(t, l.Load(regCurrent), x.left, "count after changing the divisor behind %d", x.after)
+		end := (x.after + clock.Ticks(x.left)*x.by) * busCycle
+		b.run(end - 1)
+		require.That(t, !l.Pending(), "behind %d: expired early", x.after)
+		b.run(end)
+		require.That(t, l.Pending(), "behind %d: not expired", x.after)
+	}
 }
 
 func TestLAPICInterprocessor(t *testing.T) {
