@@ -94,6 +94,7 @@ type Config struct {
 	L2          mmu.CacheConfig
 	L3          mmu.CacheConfig // the zero value is none
 	Memory      clock.Ticks     // load-to-use latency of DRAM
+	PerLine     [2]clock.Ticks  // the least between two lines from the third level, and from DRAM; for a core with prefetchers
 	Prefetch    Prefetch
 	ITLB        mmu.TLBConfig
 	DTLB        mmu.TLBConfig
@@ -257,6 +258,7 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 		{"l3", c.checkL3()},
 		{"predictor.tagged", c.Predictor.Tagged.check()},
 		{"prefetch", c.Prefetch.check(c.L1D.Line)},
+		{"cycles_per_line", c.checkPerLine()},
 	} {
 		if x.err != nil {
 			fail("%s: %w", x.name, x.err)
@@ -272,6 +274,14 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 	if p.ReturnStack < 1 || p.ReturnStack > 1024 {
 		fail("predictor: return_stack %d; use 1 to 1024", p.ReturnStack)
 	}
+}
+
+// checkPerLine wants prefetchers, which know when lines are asked for.
+func (c *Config) checkPerLine() error {
+	if c.PerLine != [2]clock.Ticks{} && c.Prefetch == (Prefetch{}) {
+		return errors.New("it is modelled with prefetchers")
+	}
+	return nil
 }
 
 // checkL3 accepts the zero value, which is none.

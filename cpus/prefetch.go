@@ -10,6 +10,8 @@ type Prefetch struct {
 	Stream   Stream      // into the second
 	Stride   Stride      // into the first
 	Pair     PairedLines // into the second
+	// CrossesPages says that streams and strides go on behind 4 KiB in a large page whose translation the TLB has.
+	CrossesPages bool
 }
 
 // Stream follows the lines of a page that miss the first level, upwards or downwards.

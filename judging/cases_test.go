@@ -64,7 +64,7 @@ func TestCasesCostWhatTheyMiss(t *testing.T) {
 			near float64
 		}{
 			{"chain of loads: 16 KiB, first level", 4, 0.01},
-			{"chain of loads: 128 KiB, second level", 12, 0.02},
+			{"chain of loads: 128 KiB, second level", 12, 0.04},            // the next line may be the one that is drawn
 			{"loads side by side: random places, 64 MiB", 240. / 24, 0.03}, // as many misses at once
 			{"stores and copies: stores, 128 KiB", 4, 0.02},                // two a cycle, whose lines come meanwhile
 			{"pages: 128 of", 4 + 7, 0.03},                                 // the second TLB's latency

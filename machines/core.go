@@ -142,10 +142,10 @@ func (mr *machineReader) memory(r *doc.Reader) {
 		third := caches.Sub("l3", true)
 		c.L3.Inclusive = doc.Opt(third, "inclusive", false, doc.Flag)
 		c.L3.Exclusive = doc.Opt(third, "exclusive", false, doc.Flag)
-		mr.cache(third, &c.L3)
+		mr.cache(third, &c.L3, mr.cycles("cycles_per_line", &c.PerLine[0], false))
 	}
 	caches.Done()
-	mr.section(r.Sub("memory", true), mr.cycles("latency", &c.Memory, true))
+	mr.section(r.Sub("memory", true), mr.cycles("latency", &c.Memory, true), mr.cycles("cycles_per_line", &c.PerLine[1], false))
 	if r.Has("prefetch") {
 		mr.prefetch(r.Sub("prefetch", true), &c.Prefetch)
 	}
@@ -158,15 +158,15 @@ func (mr *machineReader) memory(r *doc.Reader) {
 	tlbs.Done()
 }
 
-// cache reads one level: size and line in bytes, the load-to-use latency of a hit in cycles. Check
+// cache reads one level: size and line in bytes, the load-to-use latency of a hit in cycles, and what else it has. Check
 // compares these numbers with each other. It is asked only when each could be read, as a second
 // message about the same table would mislead.
-func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
+func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig, more ...field) {
 	before := len(*mr.errs)
 	var size, line int64
-	mr.section(r, into("size", &size, true, doc.Size().Whole(false, 1, 1<<30)),
+	mr.section(r, append(more, into("size", &size, true, doc.Size().Whole(false, 1, 1<<30)),
 		count("ways", &c.Ways, 1, 32), into("line", &line, true, doc.Size().Whole(false, 1, 1024)),
-		mr.cycles("latency", &c.Latency, true))
+		mr.cycles("latency", &c.Latency, true))...)
 	c.Size, c.Line = int(size), int(line)
 	if err := c.Check(); err != nil && len(*mr.errs) == before {
 		mr.errs.Add(r.Pos(), "%v", err)
@@ -175,6 +175,7 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig) {
 
 // prefetch reads the prefetchers. Each of them may be left out.
 func (mr *machineReader) prefetch(r *doc.Reader, p *cpus.Prefetch) {
+	p.CrossesPages = doc.Opt(r, "crosses_pages", false, doc.Flag)
 	stream := func(name string, s *cpus.Stream) {
 		if r.Has(name) {
 			mr.section(r.Sub(name, true), count("streams", &s.Streams, 1, 256), count("ahead", &s.Ahead, 1, 64))

@@ -3,6 +3,7 @@ package mmu
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // TLBConfig describes a translation look-aside buffer with separate arrays for base and large pages.
@@ -135,6 +136,11 @@ func (t *TLB) Find(va uint64) *Page {
 		return p
 	}
 	return t.small.find(va, t.space)
+}
+
+// Spans reports whether the translation of a large page, of any address space, has both of two physical addresses.
+func (t *TLB) Spans(a, b uint64) bool {
+	return slices.ContainsFunc(t.large.pages, func(p Page) bool { return p.valid && p.PA>>p.Shift == a>>p.Shift && p.PA>>p.Shift == b>>p.Shift })
 }
 
 // FindBehind returns the translation of va that the TLB behind this one has, or nil, and keeps it here.

@@ -171,7 +171,7 @@ func (c *Core) splitStore(last uint64) {
 }
 
 // lookup returns the load-to-use latency of data at pa and brings its line in. What a line displaces
-// costs nothing: write-backs and the bandwidth of memory are left out.
+// costs nothing: write-backs are left out.
 func (c *Core) lookup(pa uint64) clock.Ticks {
 	switch {
 	case c.sole:

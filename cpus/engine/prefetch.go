@@ -16,17 +16,19 @@ type prefetcher struct {
 	prefetchShape `state:"-"`
 
 	inFlight     []prefetched
-	last         int // place of the last one in inFlight
+	last         int      // place of the last one in inFlight
+	handed       [2]ticks // when the third level and memory may hand over a line again
 	next, stream streams
 	strides      []stride
 }
 
 // prefetchShape is a prefetcher's description.
 type prefetchShape struct {
-	ahead, farAhead int    // lines of next and stream
-	most            int64  // bytes of a stride
-	paired          bool   // lines of a pair go together
-	inPage          uint32 // lines of a page less one
+	ahead, farAhead int      // lines of next and stream
+	most            int64    // bytes of a stride
+	paired, crosses bool     // lines of a pair go together; large pages are no pages of 4 KiB
+	inPage          uint32   // lines of a page less one
+	perLine         [2]ticks // between two lines from the third level, and from memory
 }
 
 // prefetched is a line that was sent for.
@@ -54,14 +56,14 @@ type stream struct {
 type stride struct{ pc, pa, by uint64 }
 
 // initPrefetch prepares prefetchers, when the description has any.
-func (d *dataPath) initPrefetch(cfg *cpus.Prefetch) {
+func (d *dataPath) initPrefetch(cfg *cpus.Prefetch, perLine [2]ticks) {
 	if *cfg == (cpus.Prefetch{}) {
 		return
 	}
 	d.prefetcher = &prefetcher{
 		prefetchShape: prefetchShape{
-			ahead: cfg.Next.Ahead, farAhead: cfg.Stream.Ahead, most: int64(cfg.Stride.Most), paired: cfg.Pair.Bytes != 0,
-			inPage: 1<<(pageShift-d.dShift) - 1,
+			ahead: cfg.Next.Ahead, farAhead: cfg.Stream.Ahead, most: int64(cfg.Stride.Most), paired: cfg.Pair.Bytes != 0, crosses: cfg.CrossesPages,
+			inPage: 1<<(pageShift-d.dShift) - 1, perLine: perLine,
 		},
 		inFlight: make([]prefetched, cfg.InFlight),
 		next:     streams{pages: make([]stream, cfg.Next.Streams)}, stream: streams{pages: make([]stream, cfg.Stream.Streams)},
@@ -89,6 +91,7 @@ func (c *Core) prefetches(pa uint64, load bool, d ticks) ticks {
 	}
 	found := p.find(line)
 	second := d == c.l2Lat // where a line stays that was sent for
+	d += c.lineWaits(d, now)
 	switch {
 	case found == nil || !second:
 	case found.near && load:
@@ -138,8 +141,24 @@ func (c *Core) sendFor(line uint32, near bool, now ticks) bool {
 		return false
 	}
 	p.last = at
-	p.inFlight[at] = prefetched{line + 1, near, now + c.bringAhead(pa)}
+	d := c.bringAhead(pa)
+	p.inFlight[at] = prefetched{line + 1, near, now + d + c.lineWaits(d, now)}
 	return true
+}
+
+// lineWaits is how long a line that takes d waits for those before it from the third level, or from memory.
+func (c *Core) lineWaits(d, now ticks) ticks {
+	p, from := c.prefetcher, 0
+	switch d {
+	case c.memLat:
+		from = 1
+	case c.l3Lat:
+	default:
+		return 0
+	}
+	at := max(p.handed[from], now)
+	p.handed[from] = at + p.perLine[from]
+	return at - now
 }
 
 // bringAhead brings a line into the second level, and returns what that takes. It is no miss of the guest.
@@ -165,6 +184,11 @@ func (c *Core) followStream(s *streams, line uint32, ahead int, near bool, now t
 	inPage := c.prefetcher.inPage
 	page := line/(inPage+1) + 1
 	i := slices.IndexFunc(s.pages, func(x stream) bool { return x.page == page })
+	if i < 0 && c.prefetcher.crosses { // the stream that has sent for lines here
+		if i = slices.IndexFunc(s.pages, func(x stream) bool { return x.page+uint32(x.step) == page && x.far/(inPage+1)+1 == page }); i >= 0 {
+			s.pages[i].page = page
+		}
+	}
 	if i < 0 {
 		if s.last++; s.last >= len(s.pages) {
 			s.last = 0
@@ -188,7 +212,7 @@ func (c *Core) followStream(s *streams, line uint32, ahead int, near bool, now t
 	}
 	for range 2 {
 		to := x.far + uint32(step)
-		if int(int32(to-line)*step) > ahead || to/(inPage+1)+1 != page || !c.sendFor(to, near, now) {
+		if int(int32(to-line)*step) > ahead || !c.follows(line, to) || !c.sendFor(to, near, now) {
 			return
 		}
 		x.far = to
@@ -210,7 +234,13 @@ func (c *Core) stride(pa uint64, now ticks) {
 	}
 	known := by == s.by && by != 0 && max(int64(by), -int64(by)) <= p.most
 	s.pa, s.by = pa, by
-	if to := pa + by; known && to>>pageShift == pa>>pageShift {
+	if to := pa + by; known && c.follows(c.line(pa), c.line(to)) {
 		c.sendFor(c.line(to), true, now)
 	}
+}
+
+// follows reports whether a prefetcher gets from a line to another one: within 4 KiB, or in a large page.
+func (c *Core) follows(line, to uint32) bool {
+	p, shift := c.prefetcher, c.dShift&63
+	return line&^p.inPage == to&^p.inPage || p.crosses && c.DTLB.Spans(uint64(line)<<shift, uint64(to)<<shift)
 }

@@ -6,6 +6,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
+	"kprobesim/mmu"
 )
 
 // loadsApart loads so many bytes apart, with additions behind each load, and returns the cycles of a round. In a chain
@@ -63,6 +64,64 @@ func TestPrefetchers(t *testing.T) {
 	} {
 		got := loadsApart(t, c.p, c.by, c.chain)
 		require.That(t, got == c.cycles, "%s by %d, in a chain %t: %d cycles, want %d", c.name, c.by, c.chain, got, c.cycles)
+	}
+}
+
+// TestLinesCome loads lines that are in the third level, or in memory. Streams send for them, so a round takes as long as its work or,
+// where that is longer, as the level takes for a line, and some cycles more, because streams begin anew in each page.
+func TestLinesCome(t *testing.T) {
+	for _, x := range []struct {
+		third   bool // holds them
+		perLine [2]clock.Ticks
+		want    clock.Ticks
+	}{
+		{true, [2]clock.Ticks{}, 11},
+		{true, [2]clock.Ticks{3, 100}, 10},
+		{true, [2]clock.Ticks{17, 0}, 19},
+		{false, [2]clock.Ticks{}, 11},
+		{false, [2]clock.Ticks{100, 0}, 11},
+		{false, [2]clock.Ticks{0, 40}, 50},
+	} {
+		cfg := toyConfig(cpus.Window, 64)
+		cfg.L1D.Size, cfg.L1D.Ways, cfg.L2.Size, cfg.L2.Ways = 1<<10, 2, 2<<10, 2
+		if x.third {
+			cfg.L3 = mmu.CacheConfig{Size: 1 << 20, Ways: 16, Line: 64, Latency: 60 * clock.PerCycle}
+		}
+		cfg.PerLine = [2]clock.Ticks{x.perLine[0] * clock.PerCycle, x.perLine[1] * clock.PerCycle}
+		cfg.Prefetch = cpus.Prefetch{InFlight: 32, Stream: cpus.Stream{Streams: 4, Ahead: 20}}
+		var took clock.Ticks
+		const rounds = 250
+		c := newToy(t, cfg, 1<<20, 0xf_0000, [4]byte{toyAdd, 1, 0, rounds}, [4]byte{toyLoad, 3, 20, 0}, [4]byte{toyAdd, 20, 20, 64}, count(1, -3), [4]byte{toyHalt})
+		for range 2 {
+			c.R[PC], c.R[20], c.Halted = 0xf_0000, 0, false
+			took = -c.Now()
+			c.Run(soon)
+			took += c.Now()
+		}
+		got := took / clock.PerCycle / rounds
+		require.That(t, got == x.want, "a third level: %t, and a line each %d cycles: %d cycles a round, want %d", x.third, x.perLine, got, x.want)
+	}
+}
+
+// TestPrefetchCrossesPages has a stream and a stride go on behind 4 KiB, up to the end of a large page that the TLB has.
+func TestPrefetchCrossesPages(t *testing.T) {
+	for _, crosses := range []bool{false, true} {
+		cfg := toyConfig(cpus.Window, 64)
+		cfg.Prefetch = cpus.Prefetch{InFlight: 32, Stream: cpus.Stream{Streams: 2, Ahead: 8}, CrossesPages: crosses}
+		c := newToy(t, cfg, 3<<20, 0x1000)
+		c.DTLB.Insert(mmu.Page{VA: 1 << 30, PA: 0, Shift: 21})
+		for _, at := range []uint64{0x4f00, 0x1f_ff00} { // in the large page, and at its end
+			for pa := at; pa <= at+0xc0; pa += 64 {
+				c.demand(pa, reads)
+			}
+		}
+		for _, x := range []struct {
+			pa   uint64
+			want bool
+		}{{0x4fc0, true}, {0x5000, crosses}, {0x50c0, crosses}, {0x5100, false}, {0x1f_ffc0, true}, {0x20_0000, false}} {
+			got := c.l2.Has(uint32(x.pa >> 6))
+			require.That(t, got == x.want, "line %#x is in the second level: %t (crosses pages: %t)", x.pa, got, crosses)
+		}
 	}
 }
 
