@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -39,7 +40,6 @@ const (
 	perMarker  = 256
 	minSymbols = 256     // fewer cannot be told from chance
 	maxSymbols = 4 << 20 // a kernel has about 150,000
-	maxToken   = 64      // bytes of a token, some more than there are
 	maxSteps   = 1 << 26
 )
 
@@ -80,23 +80,19 @@ func (k *kallsyms) findTokens() bool {
 		if k.u16(at) != 0 || !k.ascending(at) {
 			continue
 		}
-		last := k.u16(at + size - 2)
-		for start := (at - last - 2) &^ 3; start >= max(0, at-last-maxToken-k.align); start -= 4 {
-			if k.takeTokens(start, at) {
-				k.first, k.end = start, at+size
-				return true
-			}
+		last := bytes.LastIndexByte(bytes.TrimRight(k.b[:at], "\x00"), 0) + 1 // where the last string begins
+		if start := last - k.u16(at+size-2); start >= 0 && k.takeTokens(start, at) {
+			k.first, k.end = start, at+size
+			return true
 		}
 	}
 	return false
 }
 
-// ascending reports whether the index at a place could be that of tokens: each is at least a character and
-// its end.
+// ascending reports whether the index at a place could be that of tokens.
 func (k *kallsyms) ascending(at int) bool {
 	for i := 1; i < tokenCount; i++ {
-		d := k.u16(at+2*i) - k.u16(at+2*i-2)
-		if d < 2 || d > maxToken {
+		if k.u16(at+2*i) <= k.u16(at+2*i-2) {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package hostcode
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 )
 
@@ -198,14 +199,17 @@ func (a *Asm) Align(n int) {
 }
 
 // prefix writes what stands before an opcode: the operand size, and REX by the registers in reg, index and base. A
-// byte in the registers from RSP to RDI needs a REX.
+// byte in the registers from RSP to RDI needs a REX. Any other size is a mistake of the caller.
 func (a *Asm) prefix(size int, reg, index, base Reg, bytes bool) {
-	if size == 2 {
-		a.byte(0x66)
-	}
 	rex := byte(0)
-	if size == 8 {
-		rex |= 0x48
+	switch size {
+	case 1, 4:
+	case 2:
+		a.byte(0x66)
+	case 8:
+		rex = 0x48
+	default:
+		panic(fmt.Sprintf("hostcode: an operand of %d bytes", size))
 	}
 	if reg != NoReg && reg&8 != 0 {
 		rex |= 0x44

@@ -72,8 +72,6 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o o
 			switch {
 			case !importers:
 				testers = testers[:own]
-			case o.alone:
-				testers = nil
 			default:
 				testers = testers[own:]
 			}
@@ -85,7 +83,7 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o o
 				return fmt.Errorf("%s: %w", m.place(t), err)
 			}
 			took[i] += time.Since(begin)
-			if judged[i] = by != "" || importers; judged[i] {
+			if judged[i] = by != "" || importers || o.alone; judged[i] {
 				scores[t.folder(m.pkg)].count(out, t, m, by, took[i].Round(time.Second))
 			} else {
 				fmt.Fprintf(out, "%s: %s is left to importers\n", m.place(t), m.function)
