@@ -3,8 +3,6 @@ package cpus
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sort"
 	"strings"
 
@@ -108,37 +106,19 @@ type Config struct {
 // by the number, columns in the table's order. A second number is in bits 32 to 63 of the number.
 type Answers map[string]map[uint64][]uint64
 
-// Check holds a configuration against an ISA and reports everything that is wrong with it.
+// Check holds the parts of a configuration against each other and against an ISA, and reports everything that is wrong with them.
+// Limits of single numbers are those of package machines, which reads them.
 func (c *Config) Check(isa *ISA) []error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if c.Hz <= 0 {
-		fail("clock: %d Hz is no frequency", c.Hz)
-	}
-	if c.Model != Throughput && c.Model != Window && c.Model != Scoreboard {
-		fail("model: %q is unknown; use %q, %q or %q", c.Model, Throughput, Window, Scoreboard)
-	}
-	c.checkWidth(fail)
-	if c.Window < 1 || c.Window > MaxWindow {
-		fail("window: %d entries; use 1 to %d", c.Window, MaxWindow)
+	if !c.BackEnd.On && clock.PerCycle%clock.Ticks(c.Width) != 0 {
+		fail("width: %d issue slots do not divide a cycle; use 1 to %d, or describe a [back_end]", c.Width, plainWide)
 	}
 	c.checkGroups(isa, fail)
 	c.checkPipes(isa, fail)
 	c.checkFusion(isa, fail)
-	if c.StoreBuffer < 1 || c.StoreBuffer > 1024 {
-		fail("store_buffer: %d entries; use 1 to 1024", c.StoreBuffer)
-	}
-	if c.LoadQueue < 0 || c.LoadQueue > MaxWindow {
-		fail("load_queue: %d entries; use 1 to %d", c.LoadQueue, MaxWindow)
-	}
-	if f := c.FrontEnd.FetchBytes; f != 0 && (f < 4 || f > 64 || f&(f-1) != 0) {
+	if f := c.FrontEnd.FetchBytes; f&(f-1) != 0 {
 		fail("front_end: fetch of %d bytes a cycle; use 4, 8, 16, 32 or 64", f)
-	}
-	if l := c.FrontEnd.LoopBuffer; l < 0 || l > 1024 || l > 0 && c.FrontEnd.LoopWindows < 1 {
-		fail("front_end: a loop buffer of %d instructions in %d windows; use 0 to 1024, and with one at least 1 window", l, c.FrontEnd.LoopWindows)
-	}
-	if c.FrontEnd.Queue < 0 || c.FrontEnd.Queue > 1024 {
-		fail("front_end: queue of %d instructions; use 0 to 1024", c.FrontEnd.Queue)
 	}
 	if c.Memory <= 0 {
 		fail("memory: the latency must be positive")
@@ -160,10 +140,10 @@ const MaxWindow = 1024
 // checkGroups holds the classes against the size of a group, and the window against a whole number of groups.
 func (c *Config) checkGroups(isa *ISA, fail func(string, ...any)) {
 	g, front := c.Groups, c.FrontEnd
-	if !g.On || c.Width < 1 {
+	if !g.On {
 		return
 	}
-	if g.BranchSlots < 0 || g.BranchSlots >= c.Width {
+	if g.BranchSlots >= c.Width {
 		fail("groups: %d branch slots of %d; use 0 to %d", g.BranchSlots, c.Width, c.Width-1)
 	}
 	if c.Window%c.Width != 0 {
@@ -188,12 +168,13 @@ func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 	var numbers []string
 	for _, n := range isa.Processor {
 		numbers = append(numbers, n.Name)
-		if v := c.Processor[n.Name]; v > n.Most {
-			fail("processor.%s: %d; use 0 to %d", n.Name, v, n.Most)
-		}
 	}
 	compare("processor", numbers, c.Processor, fail)
-	c.checkAnswers(isa, fail)
+	if isa.CheckAnswers != nil {
+		for _, err := range isa.CheckAnswers(c.Answers) {
+			fail("%w", err)
+		}
+	}
 	for _, n := range isa.Ports {
 		if _, ok := c.Ports[n]; !ok && len(c.Pipes[n]) == 0 {
 			fail("port.%s: missing", n)
@@ -208,27 +189,6 @@ func (c *Config) checkNames(isa *ISA, fail func(string, ...any)) {
 			if p != "" && c.Ports[p] <= 0 && (p == k.Unit || len(c.Pipes[p]) == 0) {
 				fail("cost.%s: port %q has no positive occupancy under ports", n, p)
 			}
-		}
-	}
-}
-
-// checkAnswers holds the rows against the tables that there are.
-func (c *Config) checkAnswers(isa *ISA, fail func(string, ...any)) {
-	columns := map[string]int{}
-	for _, t := range isa.Answers {
-		columns[t.Name] = len(t.Columns)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Answers)) {
-		for _, number := range slices.Sorted(maps.Keys(c.Answers[name])) {
-			if row := c.Answers[name][number]; len(row) != columns[name] {
-				fail("%s.%#x: %d values, but %s has %d such columns", name, number, len(row), isa.Name, columns[name])
-				return
-			}
-		}
-	}
-	if isa.CheckAnswers != nil {
-		for _, err := range isa.CheckAnswers(c.Answers) {
-			fail("%w", err)
 		}
 	}
 }
@@ -264,15 +224,8 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 			fail("%s: %w", x.name, x.err)
 		}
 	}
-	p := c.Predictor
-	if p.HistoryBits < 0 || p.HistoryBits > 32 || p.TableBits < 1 || p.TableBits > 24 {
-		fail("predictor: history of 0 to 32 bits and tables of 1 to 24 bits are modelled")
-	}
-	if p.TargetEntries < 1 || p.TargetEntries > 1<<16 || p.TargetEntries&(p.TargetEntries-1) != 0 {
-		fail("predictor: target_entries %d is no power of two up to 65536", p.TargetEntries)
-	}
-	if p.ReturnStack < 1 || p.ReturnStack > 1024 {
-		fail("predictor: return_stack %d; use 1 to 1024", p.ReturnStack)
+	if n := c.Predictor.TargetEntries; n&(n-1) != 0 {
+		fail("predictor: target_entries %d is no power of two up to 65536", n)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"kprobesim/internal/clock"
 )
 
 // Bounds of a core that is described by its pipes.
@@ -141,11 +139,11 @@ func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 			fail("port.%s: a core with back_end needs its pipes: say ports = [names]", n)
 		}
 	}
-	if n := c.BackEnd.LoadColumn; n != 0 && (n&(n-1) != 0 || n < 4 || c.L1D.Line > MaxColumns*n) {
+	if n := c.BackEnd.LoadColumn; n != 0 && (n&(n-1) != 0 || c.L1D.Line > MaxColumns*n) {
 		fail("back_end.load_column: %d bytes; a line of %d has up to %d columns of at least 4, a power of two", n, c.L1D.Line, MaxColumns)
 	}
 	b := &c.BackEnd
-	if n := b.StoreBlock; n != 0 && (n&(n-1) != 0 || n < 8 || n > c.L1D.Line) {
+	if n := b.StoreBlock; n&(n-1) != 0 || n > c.L1D.Line {
 		fail("back_end.store_block: %d bytes; a power of two from 8 to the %d of a line", n, c.L1D.Line)
 	}
 	if b.StoreBlock != 0 && b.StorePairs {
@@ -185,27 +183,14 @@ func (c *Config) PipeNames() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// check accepts the zero value, which is none.
 func (o *OpCache) check() error {
 	switch {
-	case *o == OpCache{}:
-		return nil
-	case o.Sets < 1 || o.Sets&(o.Sets-1) != 0:
+	case o.Sets&(o.Sets-1) != 0:
 		return fmt.Errorf("%d sets are no power of two", o.Sets)
-	case o.Window != 32 && o.Window != 64:
+	case o.Window&(o.Window-1) != 0:
 		return fmt.Errorf("a window of %d bytes; use 32 or 64", o.Window)
 	}
 	return nil
-}
-
-// checkWidth accepts widths that divide a cycle, and on a core with pipes any up to MaxWidth.
-func (c *Config) checkWidth(fail func(string, ...any)) {
-	switch {
-	case c.Width < 1 || c.Width > MaxWidth:
-		fail("width: %d; use 1 to %d", c.Width, MaxWidth)
-	case !c.BackEnd.On && clock.PerCycle%clock.Ticks(c.Width) != 0:
-		fail("width: %d issue slots do not divide a cycle; use 1 to %d, or describe a [back_end]", c.Width, plainWide)
-	}
 }
 
 // checkFusion wants operations and conditions that the instruction set has.

@@ -34,19 +34,10 @@ type PairedLines struct {
 // check holds the parts against each other and against a line of the first level.
 func (p *Prefetch) check(line int) error {
 	switch {
-	case *p == Prefetch{}:
-		return nil
-	case p.InFlight < 1 || p.InFlight > 256:
-		return fmt.Errorf("in_flight %d; use 1 to 256", p.InFlight)
-	case p.Stride.Entries < 0 || p.Stride.Entries > 1<<12 || p.Stride.Entries&(p.Stride.Entries-1) != 0:
+	case p.Stride.Entries&(p.Stride.Entries-1) != 0:
 		return fmt.Errorf("stride: %d entries are no power of two up to 4096", p.Stride.Entries)
 	case p.Pair.Bytes != 0 && p.Pair.Bytes != 2*line:
 		return fmt.Errorf("pair: %d bytes; two lines are %d", p.Pair.Bytes, 2*line)
-	}
-	for _, s := range []Stream{p.Next, p.Stream} {
-		if s.Streams < 0 || s.Streams > 256 || s.Streams > 0 && (s.Ahead < 1 || s.Ahead > 64) {
-			return fmt.Errorf("%d streams, %d lines ahead; use 1 to 256 and 1 to 64", s.Streams, s.Ahead)
-		}
 	}
 	return nil
 }
