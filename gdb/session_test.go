@@ -242,10 +242,18 @@ func TestReplies(t *testing.T) {
 		got, _ := s.answer([]byte(x[0]))
 		require.That(t, got == x[1], "%s: %s, want %s", x[0], got, x[1])
 	}
+	digits := 0
+	for _, f := range s.player.inst.m.ISA().GDB.Features {
+		for _, r := range f.Registers {
+			digits += r.Bits / 4
+		}
+	}
+	got, _ := s.answer([]byte("g"))
+	require.Equal(t, len(got), digits, "digits of all registers, also of those that are not told")
 	said := s.log.(*bytes.Buffer).String()
 	require.That(t, strings.Count(said, "has written to memory") == 1, "of two writes the log says %q", said)
 	broken := func(int, bool) (stop, error) { return stop{}, errDiffers }
-	got, _ := s.resume(broken, 0, false)
+	got, _ = s.resume(broken, 0, false)
 	require.That(t, got == "E."+errDiffers.Error(), "a run that fails: %s", got)
 }
 

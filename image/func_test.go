@@ -77,7 +77,7 @@ func TestFuncWithDescriptors(t *testing.T) {
 		Name: "m", Base: mod, Bytes: binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0x40), mod), mod+0x20),
 		Sections: []ModuleSection{{".text", mod, 0x40, true}, {".opd", mod + 0x40, 0x30, false}},
 		Symbols: []Symbol{
-			NewSymbol("new", mod+0x40, 0x20, true, true, ".opd"), NewSymbol("old", mod+0x48, 0x10, true, true, ".opd"),
+			NewSymbol("new", mod+0x40, 0x20, true, true, ".opd"), NewSymbol("old", mod+0x48, 0x18, true, true, ".opd"),
 			NewSymbol(".old", mod+0x20, 0x10, true, true, ".text"),
 		},
 	}
@@ -86,6 +86,8 @@ func TestFuncWithDescriptors(t *testing.T) {
 		s, _, ok := im.At(at)
 		require.That(t, ok && s.Module+":"+s.Name == want, "%#x is in %s:%s, want %s", at, s.Module, s.Name, want)
 	}
+	f, _ := im.Func("m:old")
+	require.Equal(t, f.Size, uint64(0x10), "the size of a module's function is that of its code")
 	require.That(t, len(im.Natives) == 1 && im.Natives[0].Name == "sim_main", "natives are %+v", im.Natives)
 }
 

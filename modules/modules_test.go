@@ -225,6 +225,8 @@ func TestProbesInModules(t *testing.T) {
 		if _, err := r.sys.Probes.Add(r.Call, kprobes.Spec{Symbol: "my_probe:probe_init", Handler: "handler_count"}); err == nil {
 			r.Error("the init function, which has vanished, can be probed")
 		}
+		_, ok := r.sys.Machine.Image().Func("my_probe:probe_init")
+		require.That(r, !ok, "the init function, which has vanished, has a name")
 		require.NoError(r, r.l.Unload(r.Call, "my_probe"))
 		if st, err := r.sys.Probes.State(p.Addr); err != nil || st.Mode != kprobes.Gone {
 			r.Errorf("a probe in the module's text is %v, want gone", st.Mode)
