@@ -115,6 +115,7 @@ func TestLevelsFollowTheirDescription(t *testing.T) {
 		l1d, l2, l3 CacheConfig
 	}{
 		{"exclusive", first, CacheConfig{Size: 30 << 10, Ways: 10, Line: 64}, CacheConfig{Size: 144 << 10, Ways: 12, Line: 64, Exclusive: true}},
+		{"inclusive", first, CacheConfig{Size: 30 << 10, Ways: 10, Line: 64}, CacheConfig{Size: 48 << 10, Ways: 12, Line: 64, Inclusive: true}},
 		{"three levels", first, CacheConfig{Size: 30 << 10, Ways: 10, Line: 64}, CacheConfig{Size: 144 << 10, Ways: 12, Line: 64}},
 		{"two levels", first, CacheConfig{Size: 32 << 10, Ways: 8, Line: 64}, CacheConfig{}},
 		{"one way", CacheConfig{Size: 4 << 10, Ways: 1, Line: 64}, CacheConfig{Size: 16 << 10, Ways: 1, Line: 64}, CacheConfig{}},
@@ -123,7 +124,7 @@ func TestLevelsFollowTheirDescription(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			p := newPair(t, first, x.l1d, x.l2, x.l3)
-			for i := range 300000 {
+			for i := range 250000 {
 				p.step()
 				if i%50000 == 0 {
 					p.levels.Renew(1 << 30)
@@ -159,7 +160,7 @@ func newPair(t *testing.T, l1i, l1d, l2, l3 CacheConfig) *pair {
 		p.data, p.caches = append(p.data, newReference(l3)), append(p.caches, third)
 	}
 	p.levels = NewLevels(p.l1i, p.caches[0], p.caches[1], third)
-	p.levels.Exclusive = l3.Exclusive
+	p.levels.Exclusive, p.levels.Inclusive = l3.Exclusive, l3.Inclusive
 	return p
 }
 
@@ -193,7 +194,7 @@ func (p *pair) load(pa uint64) {
 	if has := slices.ContainsFunc(p.caches, func(c *Cache) bool { return c.Has(line) }); p.levels.even && p.levels.Has(line) != has {
 		p.t.Fatalf("at %#x: has the line %v, want %v", pa, !has, has)
 	}
-	misses := p.levels.Load(pa)
+	misses := p.misses(pa, line)
 	want, lost := uint(0), uint32(0)
 	for i, r := range p.data {
 		at := uint32(pa) / uint32(r.line)
@@ -207,6 +208,11 @@ func (p *pair) load(pa uint64) {
 			hit, gone = r.touch(at)
 		}
 		lost = gone
+		if i == 2 && p.levels.Inclusive && gone != 0 {
+			for _, r := range []*referenceCache{p.data[0], p.data[1], p.fetch} {
+				r.drop(gone - 1)
+			}
+		}
 		if hit {
 			break
 		}
@@ -221,6 +227,20 @@ func (p *pair) load(pa uint64) {
 	require.Need(p.t, misses == want, "load at %#x missed %d levels, want %d", pa, misses, want)
 	require.Need(p.t, p.caches[0].Recent[line&p.caches[0].Mask] == line+1, "load at %#x: the line is not that of its set that was used last", pa)
 	p.met |= 1 << misses
+}
+
+// misses loads in one piece, or with the first level apart.
+func (p *pair) misses(pa uint64, line uint32) uint {
+	if p.rng.Intn(2) == 0 {
+		misses := p.levels.Load(pa)
+		require.Need(p.t, p.levels.even || misses == 0 || p.levels.Gone == [3]uint32{}, "load at %#x notes what is gone, though lines differ in size", pa)
+		return misses
+	}
+	hit, gone := p.caches[0].Bring(line)
+	if p.levels.Gone[0] = gone; hit {
+		return 0
+	}
+	return p.levels.Behind(pa)
 }
 
 // TestRenewRefuses breaks what was read in ways that a load would not survive.

@@ -153,14 +153,11 @@ func (c *Context) Convert(f Format, n Number) Number {
 
 // FromInt rounds an integer to a format.
 func (c *Context) FromInt(f Format, v int64) Number {
-	if v == 0 {
-		return Number{}
-	}
 	m := uint64(v)
 	if v < 0 {
 		m = -m
 	}
-	return c.round(f, normalized(v < 0, 63, m, 0))
+	return c.FromWide(f, v < 0, 63, m, 0)
 }
 
 // Integral rounds a number to an integer, in the direction r.
