@@ -107,7 +107,7 @@ type Config struct {
 type Answers map[string]map[uint64][]uint64
 
 // Check holds the parts of a configuration against each other and against an ISA, and reports everything that is wrong with them.
-// Limits of single numbers are those of package machines, which reads them.
+// Package machines holds limits of single numbers where it reads them.
 func (c *Config) Check(isa *ISA) []error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

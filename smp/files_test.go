@@ -18,6 +18,7 @@ func TestFileCalls(t *testing.T) {
 		b.k.AddFile(VirtualFile{Path: "/readonly", Read: func(Caller) (string, error) { return "", nil }})
 		l := value(b.k.layoutOfFiles())(b)
 		call, text, kernel := b.at("user_file_call"), b.at("user_file_text"), b.at("init_task")
+		first, last := l.user[0][0], l.user[len(l.user)-1][1]
 		for i, x := range []struct {
 			op, fd, buf, n uint64
 			path           string
@@ -35,6 +36,12 @@ func TestFileCalls(t *testing.T) {
 			{l.read, 0, text, 3, "", 2},
 			{l.read, 0, text, 3, "", 0},
 			{l.read, 0, text, maxTransfer + 1, "", -22},
+			{l.read, 0, text, maxTransfer, "", -14},
+			{l.read, 0, last - 3, 3, "", 0},
+			{l.read, 0, last - 2, 3, "", -14},
+			{l.read, 0, last, 0, "", 0},
+			{l.read, 0, first, 1, "", 0},
+			{l.read, 0, first - 1, 1, "", -14},
 			{l.shut + 1, 0, text, 0, "", -22},
 			{l.shut, 0, 0, 0, "", 0},
 			{l.shut, 0, 0, 0, "", -9},
@@ -45,6 +52,12 @@ func TestFileCalls(t *testing.T) {
 				b.do(b.m.Store(call+uint64(8*f), 8, v))
 			}
 			require.Equal(t, b.exit(b.user(onCPU(0, "user_calls_file", call))), x.want, "call %d returns", i)
+		}
+		for b.do(b.m.Store(call, 8, l.open)); len(b.k.open) < maxOpen-1; {
+			b.k.open = append(b.k.open, &openFile{})
+		}
+		for _, want := range []int32{maxOpen - 1, -24} {
+			require.Equal(t, b.exit(b.user(onCPU(0, "user_calls_file", call))), want, "an open in a full table returns")
 		}
 		require.Equal(t, b.exit(b.user(onCPU(0, "user_calls_file", kernel))), -14, "a call whose arguments are the kernel's returns")
 		require.That(t, wrote == "ab", "%q was written", wrote)

@@ -113,19 +113,12 @@ func (c *Context) aligned(f Format, a, b Number) Number {
 
 // shiftDown shifts a significand, and keeps in its last bit that others were lost.
 func shiftDown(hi, lo uint64, by int) (h, l uint64) {
-	switch {
-	case by < 64:
-		lost := lo << (64 - by)
-		h, l = hi>>by, lo>>by|hi<<(64-by)
-		return h, l | sticky(lost)
-	case by < 128:
-		lost := lo
-		if by > 64 {
-			lost |= hi << (128 - by)
-		}
-		return 0, hi>>(by-64) | sticky(lost)
+	var lost uint64
+	for by = min(by, 128); by >= 64; by -= 64 {
+		lost |= lo
+		hi, lo = 0, hi
 	}
-	return 0, sticky(hi | lo)
+	return hi >> by, lo>>by | hi<<(64-by) | sticky(lost|lo<<(64-by))
 }
 
 func sticky(lost uint64) uint64 {
