@@ -1,6 +1,9 @@
 package float
 
-import "math/bits"
+import (
+	"cmp"
+	"math/bits"
+)
 
 // Flushed makes a zero of a denormal operand where that is asked for.
 func (c *Context) Flushed(n Number) Number {
@@ -248,19 +251,9 @@ func (c *Context) Compare(a, b Number, signals bool) Order {
 	}
 }
 
-// magnitudes compares without signs.
+// magnitudes compares without signs. Only finite numbers have an exponent and a significand.
 func magnitudes(a, b Number) Order {
-	switch {
-	case a.Kind != b.Kind:
-		return pick(a.Kind < b.Kind, Less, Greater)
-	case a.Kind != Finite:
-		return Equal
-	case a.Exp != b.Exp:
-		return pick(a.Exp < b.Exp, Less, Greater)
-	case a.Sig != b.Sig:
-		return pick(a.Sig < b.Sig, Less, Greater)
-	}
-	return Equal
+	return Equal + Order(cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Exp, b.Exp), cmp.Compare(a.Sig, b.Sig)))
 }
 
 func pick(first bool, a, b Order) Order {

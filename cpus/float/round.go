@@ -153,11 +153,7 @@ func (c *Context) Convert(f Format, n Number) Number {
 
 // FromInt rounds an integer to a format.
 func (c *Context) FromInt(f Format, v int64) Number {
-	m := uint64(v)
-	if v < 0 {
-		m = -m
-	}
-	return c.FromWide(f, v < 0, 63, m, 0)
+	return c.FromWide(f, v < 0, 63, uint64(max(v, -v)), 0) // the least integer is its own negative
 }
 
 // Integral rounds a number to an integer, in the direction r.
