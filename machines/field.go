@@ -43,8 +43,7 @@ func hertz(key string, to *int64) field {
 	return into(key, to, true, doc.Frequency().Whole(false, 1e6, 1e11))
 }
 
-// count is a number of things from lo to hi. The bounds catch slips, while cpus.Config.Check says
-// what can be modelled.
+// count is a number of things from lo to hi, as many as can be modelled. cpus.Config.Check holds numbers against each other.
 func count(key string, to *int, lo, hi int64) field {
 	return into(key, to, true, whole(lo, hi))
 }
