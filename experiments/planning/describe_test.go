@@ -22,14 +22,26 @@ func compiled(t *testing.T, s *doc.Schema) *jsonschema.Schema {
 	return require.Must(c.Compile("schema.json"))(t)
 }
 
-// TestSchemas holds every file of this program to the schema of its kind, and then with a mistake.
+// TestSchemas holds every file of this program to the schema of its kind, then with a mistake, and then values that no reader
+// takes, one at a time.
 func TestSchemas(t *testing.T) {
 	l := NewLoader()
+	ofExperiments := l.ExperimentSchema()
 	for _, kind := range []struct {
 		folder string
 		names  []string
 		schema *doc.Schema
-	}{{".", experiments.Names(), l.ExperimentSchema()}, {"machines", experiments.Machines(), l.MachineSchema()}} {
+		bad    []string
+	}{
+		{".", experiments.Names(), ofExperiments, []string{
+			`kind = "none"`, `seed = -1`, `replicates = "2"`, "[kernel]\ncpus = 0", "[kernel]\nera = 2010", "[workload]\nhit = 3", "[[points]]\nmode = \"jump\"",
+			"[[points]]\nkind = \"nothing\"", "[[points.with]]\nmode = \"step\"", `figures = "overhead"`, "[linux]\nera = \"2010\"",
+		}},
+		{"machines", experiments.Machines(), l.MachineSchema(), []string{
+			`isa = "mips"`, "[cache.l4]\nways = 2", "[cache.l1d]\nways = 2.5", "[cost.nothing]\nuops = 1", "[event.trap]\ncycles = true", "[sources]\nmanual = 3",
+			"[cpuid.0x4]\nefx = 3",
+		}},
+	} {
 		schema := compiled(t, kind.schema)
 		for _, name := range kind.names {
 			file, b, err := experiments.Read(kind.folder, "file", name, "")
@@ -39,29 +51,12 @@ func TestSchemas(t *testing.T) {
 			}
 			require.Error(t, validate(t, schema, "unknown_key = 1\n"+string(b)), "unknown_key", "%s with an unknown key", file)
 		}
-	}
-}
-
-// TestSchemaRefuses gives values that no reader takes, one at a time.
-func TestSchemaRefuses(t *testing.T) {
-	l := NewLoader()
-	for s, bad := range map[*doc.Schema][]string{
-		l.ExperimentSchema(): {
-			`kind = "none"`, `seed = -1`, `replicates = "2"`, "[kernel]\ncpus = 0", "[kernel]\nera = 2010", "[workload]\nhit = 3", "[[points]]\nmode = \"jump\"",
-			"[[points]]\nkind = \"nothing\"", "[[points.with]]\nmode = \"step\"", `figures = "overhead"`, "[linux]\nera = \"2010\"",
-		},
-		l.MachineSchema(): {
-			`isa = "mips"`, "[cache.l4]\nways = 2", "[cache.l1d]\nways = 2.5", "[cost.nothing]\nuops = 1", "[event.trap]\ncycles = true", "[sources]\nmanual = 3",
-			"[cpuid.0x4]\nefx = 3",
-		},
-	} {
-		schema := compiled(t, s)
-		for _, text := range bad {
+		for _, text := range kind.bad {
 			require.That(t, validate(t, schema, text) != nil, "the schema takes %q", text)
 		}
 	}
-	again := require.Must(json.Marshal(l.ExperimentSchema()))(t)
-	require.That(t, bytes.Equal(again, require.Must(json.Marshal(NewLoader().ExperimentSchema()))(t)), "two schemas differ")
+	once := require.Must(json.Marshal(ofExperiments))(t)
+	require.That(t, bytes.Equal(once, require.Must(json.Marshal(NewLoader().ExperimentSchema()))(t)), "two schemas differ")
 }
 
 // validate reads TOML as an editor does.
