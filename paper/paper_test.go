@@ -93,8 +93,12 @@ func TestReferences(t *testing.T) {
 	require.That(t, len(cited) != 0 && maps.Equal(entries, cited), "references %v, cited are %v", entries, cited)
 }
 
-// TestRowsSince2014 leaves the simulated figures of a row out, and asks for a count that there is not.
+// TestRowsSince2014 wants each row to say what predicts it or why nothing does, leaves the simulated figures of a row out, and asks
+// for a count that there is not.
 func TestRowsSince2014(t *testing.T) {
+	for _, r := range require.Must(Today())(t) {
+		require.That(t, r.NS > 0 && (len(r.Predicted) == 2 && r.Clock > 0) == (r.Why == ""), "%s, %s: say what predicts it, or why nothing does", r.Probe, r.Setup)
+	}
 	in := Input{Set: func(string) (*results.Set, error) { return nil, errors.New("nobody has run it") }, Name: "x"}
 	for _, call := range []string{"today", `num (todayCount "cheaper")`} {
 		in.Template = "<<" + call + ">>"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"kprobesim/distro"
+	"kprobesim/distro/costing"
 	"kprobesim/distro/probing"
 	"kprobesim/internal/require"
 )
@@ -101,6 +103,25 @@ func TestInquiryGoesOn(t *testing.T) {
 	k.boots = nil
 	if err := k.inquiry(23, 4, kept()).run(0, 1); err != nil || len(k.boots) != 0 {
 		t.Errorf("%v: asked again for %v", err, k.boots)
+	}
+}
+
+// TestCostsAreAsked has a cost where it is asked for and a probe may stand, and measures each way once.
+func TestCostsAreAsked(t *testing.T) {
+	step, o := &costing.Cost{Mode: "stepped"}, &explainOptions{module: filepath.Join(t.TempDir(), "none")}
+	s := newCosts(newApp(io.Discard, io.Discard), o, distro.Config{}, nil)
+	s.known["stepped"] = step
+	for _, x := range []struct {
+		asked, may bool
+		kind       string
+		want       *costing.Cost
+		code       int
+	}{{false, true, "boosted", nil, exitOK}, {true, false, "boosted", nil, exitOK}, {true, true, "stepped", step, exitOK}, {true, true, "boosted", nil, exitUsage}} {
+		v := &answered{Verdict: probing.Verdict{Probe: x.may, Kind: x.kind}}
+		o.cost = x.asked
+		err := s.fill(v)
+		f := &failure{code: exitOK}
+		require.That(t, (err == nil || errors.As(err, &f)) && v.Cost == x.want && f.code == x.code, "%+v: %v, exit code %d, %v", x, v.Cost, f.code, err)
 	}
 }
 

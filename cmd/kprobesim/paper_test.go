@@ -104,6 +104,7 @@ func TestPaperTables(t *testing.T) {
 <<published $all>><<sources $all>><<setups $isas>><<machines $isas>><<races>><<artifact>>
 <<users "user-probes-pentium-m" "user-probes">><<watches "watchpoints-pentium-m" "watchpoints" "watchpoints-power5">>
 <<num (most "scaling" "kernel.cpus")>> <<num (distinct $isas "isa")>> <<num (distinct $all "machine")>>
+<<today>> <<num (todayCount "published")>> <<num (todayCount "predicted")>> <<num (todayCount "cheaper")>> <<sums $isas "scaling">>
 `
 	in.Name = "tables.tex"
 	files := require.Must(paper.Make(in))(t)

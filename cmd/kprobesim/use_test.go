@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -318,6 +319,34 @@ func TestTerminal(t *testing.T) {
 	p.finish()
 	const over = "\r\x1b[K"
 	require.Equal(t, said.String(), over+"many: 1 of 2 points, last k ok"+over+"many: 2 of 2 points, last b\\x1b failed"+over, "said\n")
+}
+
+// stalled is a writer that waits.
+type stalled chan struct{}
+
+func (w stalled) Write(b []byte) (int, error) {
+	<-w
+	return len(b), nil
+}
+
+// TestNothingIsSaidBehindTheEnd ends progress while a sign of life is being written. The end waits for that.
+func TestNothingIsSaidBehindTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ended := make(stalled), false
+		p := newProgress(&locked{w: w}, "many")
+		p.running[&schema.Point{Name: "k"}] = p.now()
+		p.start(2, 1)
+		time.Sleep(2 * beatElsewhere)
+		go func() {
+			p.finish()
+			ended = true
+		}()
+		synctest.Wait()
+		require.That(t, !ended, "progress ended before it had written")
+		close(w)
+		synctest.Wait()
+		require.That(t, ended, "progress does not end")
+	})
 }
 
 // TestOptions holds all options: their types, defaults, letters, and what one means that stands alone.

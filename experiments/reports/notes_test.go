@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"kprobesim/results/compare"
 	"kprobesim/results/figures"
 	"kprobesim/results/outdir"
+	"kprobesim/results/resultstest"
 )
 
 // value is a number of a test.
@@ -179,5 +181,31 @@ func TestPhasesBelowZero(t *testing.T) {
 		f := require.Must(stackLinux(r.Means, "title ", "what it shows"))(t)
 		text := figures.Caption(f)
 		require.That(t, strings.Contains(text, "drawn as none") == (want != "") && strings.Contains(text, want), "%s cycles of entry: %s", entry, text)
+	}
+}
+
+// TestErrorText signs an error but none of nothing, and has none of what was published as zero.
+func TestErrorText(t *testing.T) {
+	for _, x := range []struct {
+		simulated, published float64
+		want                 string
+	}{{5, 0, "-"}, {0, 0, "-"}, {4, 4, "0.0"}, {5, 4, "+25.0"}, {3, 4, "-25.0"}, {3, -4, "+175.0"}} {
+		require.Equal(t, errorText(x.simulated, x.published), x.want, "%g published as %g", x.simulated, x.published)
+	}
+}
+
+// TestWishedOfACollection says of a figure where the points are from that have its metric.
+func TestWishedOfACollection(t *testing.T) {
+	s := resultstest.SeveralExperiments(t)
+	for metric, want := range map[string]string{
+		"": ": 3 machines and kernels. ", results.MetricCycles: ": 3 machines and kernels. ", results.MetricPublished: ": 2 machines and kernels. ", "none": `the metric "none"`,
+	} {
+		s.Wish = results.Wish{X: "probe", Metric: metric, Title: "mine"}
+		f, err := drawWished(s)
+		said := fmt.Sprint(err)
+		if err == nil {
+			said = figures.Alt(f)
+		}
+		require.That(t, strings.Contains(said, want), "metric %q: %s, want %s", metric, said, want)
 	}
 }

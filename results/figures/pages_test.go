@@ -115,6 +115,7 @@ func oddPages() []page {
 		{"bare panels", &Panels{Columns: 2, Frame: Frame{Bare: true}, Panels: []Panel{bar("left", 1), bar("right", 2)}}},
 		{"tornado of panels", &Tornado{Columns: 2, Panels: []TornadoPanel{{"k", []Swing{{"number", -3, 7}, {"another", 1, -2}}}, {"b", []Swing{{"number", 0.5, 0.25}}}}}},
 		{"distribution", sampleECDF()},
+		{"narrow distribution", &ECDF{Frame: Frame{Width: 60, YLabel: "calls, %"}, Curves: []Curve{{"c", []Step{{X: 1, Share: 0.5}, {X: 180, Share: 1}}}}}},
 		{"distribution of one value", &ECDF{Frame: Frame{XLabel: "cycles"}, Curves: []Curve{{"c", []Step{{X: 7, Share: 1}}}}}},
 		{"bare", &Bars{Frame: Frame{Title: "not drawn", Bare: true, Width: 60}, Groups: one, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 3}}}}}},
 		{"nothing moves", &Tornado{Columns: 1, Panels: []TornadoPanel{{"k", []Swing{{"n", 0, 0}}}}}},
@@ -162,6 +163,8 @@ func madePages(t *testing.T) []page {
 	}
 	holey := wishSet(t)
 	holey = holey.Only(func(p results.Point) bool { return p != holey.Points()[0] && p != holey.Points()[3] })
+	sumless := resultstest.Sample(t)
+	require.NoError(t, sumless.Add(results.Record{Point: results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k"}, Metric: results.PhaseMetric("step"), Unit: "cycles", Role: results.Simulated}))
 	resized := made("resized")(OverheadBars(counted, frame, true))
 	Resize(resized, 80, 0, true)
 	Resize(resized, 0, 90, false)
@@ -172,6 +175,7 @@ func madePages(t *testing.T) []page {
 		made("wished lines")(Wished(wishSet(t), results.Wish{X: "kernel.memory", Series: "machine"}, "here")),
 		made("wished bars, some absent")(Wished(holey, results.Wish{X: "machine", Series: "workload.hits", Panel: "kernel.memory", Title: "mine"}, "here")),
 		made("overhead and missed hits")(OverheadBars(counted, frame, false)),
+		made("phases, one without a sum")(PhaseStack(sumless, resultstest.SamplePhases(), frame)),
 		made("phases of several")(PhasePanels(resultstest.SeveralExperiments(t), resultstest.SamplePhases(), frame, func(p results.Point) string { return p.Machine })),
 	}
 	left := caption[:2]

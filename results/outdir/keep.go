@@ -14,11 +14,14 @@ import (
 // bring links what others have in the directory from into the directory to, which takes its place. What is there
 // already stays, so that a killed writer can be followed by another one.
 func (w dirWriter) bring(from, to string) error {
+	if !exists(from) {
+		return nil // there was nothing before
+	}
 	written, listed, err := Written(from)
 	if err != nil {
 		return err
 	}
-	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == from {
 			return err
 		}
@@ -31,10 +34,6 @@ func (w dirWriter) bring(from, to string) error {
 		b.ours = b.ours || !listed && exists(b.to)
 		return w.bringOne(b, d)
 	})
-	if errors.Is(err, fs.ErrNotExist) && !exists(from) {
-		return nil // there was nothing before
-	}
-	return err
 }
 
 // brought is one file on its way into another directory.
