@@ -53,13 +53,11 @@ func newProgress(w *locked, name string) *progress {
 func (p *progress) start(points, workers int) {
 	p.total, p.workers, p.spoke = points, max(1, workers), p.now()
 	p.ended.Go(func() {
-		t := time.NewTicker(p.beat / 5)
-		defer t.Stop()
-		for {
+		for beats := time.Tick(p.beat / 5); ; {
 			select {
 			case <-p.quit:
 				return
-			case <-t.C:
+			case <-beats:
 				p.alive()
 			}
 		}

@@ -172,7 +172,7 @@ func (c *Costs) Measured(points []*schema.Point, memory, results float64) {
 }
 
 // rate is the cost of a unit of work of a sort: measured, by the base, or of the sorts whose names begin alike the longest.
-// Squares is the variance of its seconds.
+// Squares is the variance of its seconds. Points and Work stand for nothing.
 func (c *Costs) rate(sort string) Cost {
 	if k := c.sorts[sort]; k != nil && k.Work > 0 {
 		return k.unit()
@@ -194,12 +194,12 @@ func (c *Costs) rate(sort string) Cost {
 	if k := c.sorts["/"]; k != nil && k.Work > 0 {
 		return k.unit()
 	}
-	return Cost{Points: 1, Work: 1, Seconds: 1e-5, Memory: 1 << 25, Results: 4096}
+	return Cost{Seconds: 1e-5, Memory: 1 << 25, Results: 4096}
 }
 
 func (k *Cost) unit() Cost {
 	s := k.Seconds / k.Work
-	return Cost{Points: k.Points, Work: 1, Seconds: s, Squares: max(0, k.Squares/k.Work-s*s), Memory: k.Memory, Results: k.Results / float64(max(1, k.Points))}
+	return Cost{Seconds: s, Squares: max(0, k.Squares/k.Work-s*s), Memory: k.Memory, Results: k.Results / float64(max(1, k.Points))}
 }
 
 // Here reports whether points of this host were measured.

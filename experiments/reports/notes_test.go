@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
@@ -208,4 +209,24 @@ func TestWishedOfACollection(t *testing.T) {
 		}
 		require.That(t, strings.Contains(said, want), "metric %q: %s, want %s", metric, said, want)
 	}
+}
+
+// TestLeastActive has the smallest maxactive that loses no call, for each combination of other keys that has one.
+func TestLeastActive(t *testing.T) {
+	s := &results.Set{}
+	add := func(probe, missed string) {
+		at := results.Point{Experiment: "e", Machine: "m", ISA: "isa", Era: "2010", CPUs: 1, Probe: probe}
+		require.NoError(t, s.Add(results.Record{Point: at, Metric: kinds.MetricMissed, Unit: "calls", Value: value(t, missed), Role: results.Simulated}))
+	}
+	for _, more := range [][]string{{"r/cpus=1/n=2", "1"}, {"r/cpus=1/n=8", "0"}, {"r/cpus=2/n=8", "3"}, {"r/cpus=1/n=4", "0"}, {"r/cpus=1/n=0", "0"}} {
+		_, err := leastActive(s, "n")
+		require.That(t, (err == nil) == (s.Len() > 1), "%d points: %v", s.Len(), err)
+		add(more[0], more[1])
+	}
+	var got []string
+	for r := range require.Must(leastActive(s, "n"))(t).All() {
+		got = append(got, r.Probe+" "+r.Value.String())
+	}
+	require.Equal(t, strings.Join(got, ", "), "r/cpus=1 4", "least")
+	require.Equal(t, Placed("title", nil), "title", "no points")
 }

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -83,17 +82,6 @@ func (r *Report) Write(dir string) error {
 		err = outdir.WriteStreams(dir, files, streams)
 	}
 	return err
-}
-
-// Files returns the contents of the results directory.
-func (r *Report) Files() (map[string][]byte, error) {
-	files, streams, err := r.files()
-	for name, write := range streams {
-		var b bytes.Buffer
-		err = errors.Join(err, write(&b))
-		files[name] = b.Bytes()
-	}
-	return files, err
 }
 
 // files returns the files of the results directory. Those that grow with the number of points are streams.

@@ -55,9 +55,7 @@ func (l Limit) Begin() (halt func() error, done func()) {
 func (l Limit) await(quit <-chan struct{}) error {
 	var late, over <-chan time.Time
 	if l.Time > 0 {
-		t := time.NewTimer(l.Time)
-		defer t.Stop()
-		late = t.C
+		late = time.After(l.Time)
 	}
 	for stop := l.Stop; ; {
 		select {
