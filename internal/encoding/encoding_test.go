@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"encoding/binary"
+	"maps"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -20,6 +21,19 @@ func TestBits(t *testing.T) {
 		mask, value, n := Bits(tt.drawn)
 		require.That(t, mask == tt.mask && value == tt.value && n == tt.n, "%q: %#x, %#x, %d bits; want %#x, %#x, %d", tt.drawn, mask, value, n, tt.mask, tt.value, tt.n)
 	}
+}
+
+// named is a name of a row.
+type named string
+
+func (n named) String() string { return string(n) }
+
+// TestUnion has the rows of all groups, and a name in two of them is a mistake of ours.
+func TestUnion(t *testing.T) {
+	a, b := map[named]int{"x": 1}, map[named]int{"y": 2}
+	require.That(t, maps.Equal(Union(a, b), map[named]int{"x": 1, "y": 2}), "%v", Union(a, b))
+	defer func() { require.That(t, recover() != nil, "two rows for x are taken") }()
+	Union(a, b, a)
 }
 
 func TestUint(t *testing.T) {

@@ -91,3 +91,18 @@ func TestUsed(t *testing.T) {
 	_, second := f.Load([]byte{1})
 	require.That(t, first && kept && !second, "used %v, and kept %v; not used, and kept %v", first, kept, second)
 }
+
+// TestFolders lie below the user's folder for caches, and nowhere where there is none.
+func TestFolders(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", "/caches")
+	for _, x := range []struct {
+		f    Folder
+		path string
+		most int
+	}{{Kernels(), "/caches/kprobesim/kernels", 4}, {Boots(), "/caches/kprobesim/boots", 8}} {
+		require.That(t, x.f.path == x.path && x.f.most == x.most, "%+v, want %s with %d files", x.f, x.path, x.most)
+	}
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("HOME", "")
+	require.Equal(t, Kernels().path, "", "where there is no home")
+}
