@@ -196,17 +196,6 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestCounters wants the maps of programs that count to be mapped, and by how much a hit moves them.
-func TestCounters(t *testing.T) {
-	for program, unit := range map[string]uint64{attaching.Empty: 0, attaching.Count: 1, attaching.Ringbuf: 24} {
-		f := with(fake{})
-		p, err := attaching.Attach(f, attaching.Attachment{Way: attaching.Kprobe, Program: program, Target: "f", Hits: 100_000}, nil)
-		require.NoError(t, err)
-		_, got, ok := p.Counter()
-		require.That(t, got == unit && ok == (unit > 0), "%s: a hit adds %d, want %d", program, got, unit)
-	}
-}
-
 // TestLoaded lists programs that others have loaded.
 func TestLoaded(t *testing.T) {
 	all, err := attaching.Loaded(with(fake{loaded: 2}))
