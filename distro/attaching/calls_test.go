@@ -35,8 +35,9 @@ func (r *recording) WriteFile(path, text string) error {
 // Another guest program has its functions elsewhere, and other sums of probes in user space.
 func TestCalls(t *testing.T) {
 	var out strings.Builder
+	kernel := fake{}
 	attach := func(what string, a attaching.Attachment, types []byte) {
-		r := &recording{fake: with(fake{})}
+		r := &recording{fake: with(kernel)}
 		r.files["/proc/sys/kernel/osrelease"], r.files["/sys/devices/system/cpu/possible"] = "6.1.0-9-amd64\n", "0-1\n"
 		made, err := attaching.Attach(r, a, types)
 		fmt.Fprintf(&out, "%s:%s;", what, &r.text)
@@ -75,5 +76,7 @@ func TestCalls(t *testing.T) {
 			}
 		}
 	}
+	kernel = fake{refuse: progLoad | 1<<32, errno: 13}
+	attach("refused", attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Empty, Target: "f"}, nil)
 	require.Lines(t, "testdata/calls.txt", out.String(), *update)
 }
