@@ -16,7 +16,6 @@ import (
 	"kprobesim/results/compare"
 	"kprobesim/results/figures"
 	"kprobesim/results/outdir"
-	"kprobesim/results/resultstest"
 )
 
 // value is a number of a test.
@@ -197,7 +196,15 @@ func TestErrorText(t *testing.T) {
 
 // TestWishedOfACollection says of a figure where the points are from that have its metric.
 func TestWishedOfACollection(t *testing.T) {
-	s := resultstest.SeveralExperiments(t)
+	s := &results.Set{}
+	for i, metrics := range [][]string{{results.MetricCycles}, {results.MetricCycles, results.MetricPublished}, {results.MetricCycles, results.MetricPublished}} {
+		for _, probe := range []string{"k", "b"} {
+			for _, metric := range metrics {
+				at := results.Point{Experiment: fmt.Sprint("e", i), Machine: fmt.Sprint("m", i), ISA: "isa", Era: "2010", CPUs: 1, Probe: probe}
+				require.NoError(t, s.Add(results.Record{Point: at, Metric: metric, Unit: "u", Value: value(t, "7"), Role: results.Simulated}))
+			}
+		}
+	}
 	for metric, want := range map[string]string{
 		"": ": 3 machines and kernels. ", results.MetricCycles: ": 3 machines and kernels. ", results.MetricPublished: ": 2 machines and kernels. ", "none": `the metric "none"`,
 	} {
