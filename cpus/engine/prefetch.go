@@ -149,11 +149,10 @@ func (c *Core) sendFor(line uint32, near bool, now ticks) bool {
 // lineWaits is how long a line that takes d waits for those before it from the third level, or from memory.
 func (c *Core) lineWaits(d, now ticks) ticks {
 	p, from := c.prefetcher, 0
-	switch d {
-	case c.memLat:
+	if d == c.memLat {
 		from = 1
-	case c.l3Lat:
-	default:
+	}
+	if p.perLine[from] == 0 || from == 0 && d != c.l3Lat {
 		return 0
 	}
 	at := max(p.handed[from], now)
