@@ -78,6 +78,12 @@ func TestLong(t *testing.T) {
 	}
 }
 
+// quiet says nothing: what this test leaves out is nothing that a run of the tests has left out.
+type quiet struct{ testing.TB }
+
+func (quiet) Log(...any)          {}
+func (quiet) Logf(string, ...any) {}
+
 // TestShare gives every case its turn, some to each test, and all of them to long ones.
 func TestShare(t *testing.T) {
 	for _, long := range []string{"", "1"} {
@@ -86,13 +92,13 @@ func TestShare(t *testing.T) {
 		for name := range 20 {
 			t.Run(fmt.Sprint(name), func(t *testing.T) {
 				all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
-				share := Share(t, "cases", 3, all)
+				share := Share(quiet{t}, "cases", 3, all)
 				for _, i := range share {
 					had[i]++
 				}
 				whole := long == "1" && !testing.Short()
 				require.That(t, len(share) == 9 && whole || len(share) == 3 && !whole, "%d of 9 cases", len(share))
-				require.That(t, all[8] == 8 && Part(t, "cases", 9, 3) == len(share), "the cases are %v", all)
+				require.That(t, all[8] == 8 && Part(quiet{t}, "cases", 9, 3) == len(share), "the cases are %v", all)
 			})
 		}
 		require.That(t, len(had) == 9, "%d of 9 cases had their turn in 20 tests", len(had))
