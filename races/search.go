@@ -27,7 +27,8 @@ type Options struct {
 	Preemptions int    // most in a schedule of exhaustive
 	Mutant      string // a mistake to make, "" for none
 	Enough      int    // violations after which a search ends, 0 for never
-	Coverage    bool   // see what schedules have covered
+	Cells       bool   // see at which steps of the protocols the other CPUs were where
+	Coverage    bool   // see these, and pairs of accesses, for about twice the time
 	NothingNew  uint64 // schedules in a row that cover nothing new after which a search ends, 0 for never
 	Workers     int    // schedules that run at the same time, 0 for one a core
 
@@ -38,7 +39,7 @@ type Options struct {
 }
 
 // Covers reports whether outcomes have their cells.
-func (o *Options) Covers() bool { return o.Coverage || o.NothingNew > 0 }
+func (o *Options) Covers() bool { return o.Cells || o.Coverage || o.NothingNew > 0 }
 
 // perMachine is the number of schedules that a machine runs.
 func (o *Options) perMachine() uint64 {

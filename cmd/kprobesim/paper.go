@@ -152,7 +152,7 @@ func (a *app) searches(schedules uint64, search func(*races.Scenario, *races.Var
 		for i := range s.Variants {
 			v := &s.Variants[i]
 			opt := races.Default()
-			opt.Schedules, opt.Coverage = schedules, true
+			opt.Schedules, opt.Cells = schedules, true
 			wants := append([]string{""}, v.Catches...)
 			for _, mutant := range wants {
 				if mutant != "" {
@@ -160,7 +160,7 @@ func (a *app) searches(schedules uint64, search func(*races.Scenario, *races.Var
 						continue
 					}
 					tried[mutant] = true
-					opt.Mutant, opt.Enough, opt.Schedules, opt.Coverage = mutant, 1, mostForMutant, false
+					opt.Mutant, opt.Enough, opt.Schedules, opt.Cells = mutant, 1, mostForMutant, false
 				}
 				t, err := search(s, v, opt)
 				if err != nil {

@@ -121,7 +121,7 @@ func TestPaperSearches(t *testing.T) {
 		} else {
 			mutants[o.Mutant]++
 		}
-		if once := o.Mutant != ""; once != (o.Enough == 1) || once == o.Coverage || once != (o.Schedules == mostForMutant) || !once && o.Schedules != 7 || once && !slices.Contains(v.Catches, o.Mutant) {
+		if once := o.Mutant != ""; once != (o.Enough == 1) || once == o.Cells || once != (o.Schedules == mostForMutant) || !once && o.Schedules != 7 || once && !slices.Contains(v.Catches, o.Mutant) {
 			t.Errorf("%s/%s with mistake %q: %d schedules, enough are %d", s.Name, v.Name, o.Mutant, o.Schedules, o.Enough)
 		}
 		return races.Tally{Schedules: 5, Violations: uint64(len(mutants))}, nil
