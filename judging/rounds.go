@@ -16,7 +16,7 @@ import (
 // settling bounds how often a case is executed until it takes as long as the time before. Drawn places are not all touched by one run.
 const settling = 20
 
-// Price executes a case in the simulator, until it takes no longer less time than before, by a hundredth, and at least three times.
+// Price executes a case in the simulator, at least three times, until a run is less than a hundredth shorter than the one before.
 func (p *Pricer) Price(c *Case) (_ float64, err error) {
 	var of host.Pages
 	defer func() { err = errors.Join(err, of.Free()) }()
