@@ -43,9 +43,9 @@ func TestRaceDetectorSeesGoroutines(t *testing.T) {
 	}
 }
 
-// quicker are packages with runners of several workers whose points run side by side elsewhere: in experiments/reports the points of
-// our kernels, in distro/measuring packaged kernels.
-var quicker = []string{"experiments", "experiments/kinds"}
+// quicker are packages with runners of several workers whose tests take minutes under the detector. Their points run side by side
+// elsewhere: our kernels in experiments and experiments/reports, packaged ones in distro/measuring.
+var quicker = []string{"experiments/kinds"}
 
 // having returns the folders with a function of a name.
 func having(t *testing.T, name string) (dirs []string) {
