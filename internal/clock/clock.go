@@ -19,7 +19,7 @@ const PerCycle Ticks = 60
 // Cycles returns the whole cycles in t, rounded down.
 func (t Ticks) Cycles() int64 {
 	c := int64(t / PerCycle)
-	if t < 0 && t%PerCycle != 0 {
+	if t%PerCycle < 0 { // the division rounds towards 0
 		c--
 	}
 	return c

@@ -38,3 +38,27 @@ func TestCyclesRoundDown(t *testing.T) {
 		t.Errorf("3 cycles are %d ticks", FromCycles(3))
 	}
 }
+
+// TestDates counts the days of two centuries one by one. A month that there is not is the nearest one.
+func TestDates(t *testing.T) {
+	lengths := [...]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+	day := int64(-70*365 - 17) // 17 years of those before 1970 are leap years
+	for year := 1900; year < 2101; year++ {
+		for m, length := range lengths {
+			if m == 1 && year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+				length++
+			}
+			for d := range length {
+				y, month, of := Date(day)
+				if y != year || month != m+1 || of != d+1 || Day(year, m+1, d+1) != day {
+					t.Fatalf("day %d is %d-%d-%d and %d-%d-%d is day %d", day, y, month, of, year, m+1, d+1, Day(year, m+1, d+1))
+				}
+				day++
+			}
+		}
+		for month, nearest := range map[int]int{-3: 1, 0: 1, 14: 13, 99: 13} {
+			require.Equal(t, Day(year, month, 5), Day(year, nearest, 5), "month %d of %d", month, year)
+		}
+		require.Equal(t, Day(year, 13, 1), day, "the month behind %d", year)
+	}
+}

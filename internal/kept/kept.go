@@ -107,10 +107,7 @@ func (f Folder) Save(key, content []byte) {
 
 // drop removes files beyond the bound.
 func (f Folder) drop() {
-	all, err := os.ReadDir(f.path)
-	if err != nil || len(all) <= f.most {
-		return
-	}
+	all, _ := os.ReadDir(f.path) // as many as can be seen
 	age := func(d os.DirEntry) int64 {
 		info, err := d.Info()
 		if err != nil {
@@ -119,7 +116,7 @@ func (f Folder) drop() {
 		return info.ModTime().UnixNano()
 	}
 	slices.SortFunc(all, func(a, b os.DirEntry) int { return cmp.Compare(age(a), age(b)) })
-	for _, d := range all[:len(all)-f.most] {
+	for _, d := range all[:max(len(all)-f.most, 0)] {
 		_ = os.Remove(filepath.Join(f.path, d.Name())) // it is tried again the next time
 	}
 }

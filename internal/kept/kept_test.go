@@ -15,7 +15,8 @@ const most = 4
 
 // TestKept finds what was kept, and nothing where a file was changed or cut off.
 func TestKept(t *testing.T) {
-	f := Folder{path: filepath.Join(t.TempDir(), "a", "b"), most: most}
+	parent := t.TempDir()
+	f := Folder{path: filepath.Join(parent, "a", "b"), most: most}
 	packed, content := []byte("packed"), bytes.Repeat([]byte("content"), least)
 	_, ok := f.Load(packed)
 	require.That(t, !ok, "an empty folder has a kernel")
@@ -25,6 +26,10 @@ func TestKept(t *testing.T) {
 	}
 	if _, ok := f.Load([]byte("other")); ok {
 		t.Error("another kernel is there")
+	}
+	for dir := f.path; dir != parent; dir = filepath.Dir(dir) {
+		info := require.Must(os.Stat(dir))(t)
+		require.Equal(t, info.Mode().Perm(), os.FileMode(0o700), "who may look into %s", dir)
 	}
 	file, _ := f.file(packed)
 	whole := require.Must(os.ReadFile(file))(t)
@@ -63,17 +68,29 @@ func TestNowhere(t *testing.T) {
 
 // TestByTheProgram finds what the same program has kept, and not what another one has, or one that cannot be told from others.
 func TestByTheProgram(t *testing.T) {
-	dir, key, content := t.TempDir(), []byte("key"), make([]byte, least)
+	dir, key, content := filepath.Join(t.TempDir(), "kept"), []byte("key"), make([]byte, least)
 	of := func(program string) Folder {
 		return Folder{path: dir, most: most, by: func() string { return program }}
 	}
-	of("one").Save(key, content)
 	of("").Save(key, content)
+	_, err := os.Stat(dir)
+	require.That(t, os.IsNotExist(err), "something is kept for no program: %v", err)
+	of("one").Save(key, content)
 	for program, want := range map[string]bool{"one": true, "two": false, "": false} {
 		_, ok := of(program).Load(key)
 		require.That(t, ok == want, "%q finds it: %v", program, ok)
 	}
 	require.That(t, len(Boots().by()) == 64, "the executable of this test cannot be read")
+}
+
+// TestUnfinished leaves nothing where the file cannot get its name.
+func TestUnfinished(t *testing.T) {
+	f := Folder{path: t.TempDir(), most: most}
+	file, _ := f.file([]byte("key"))
+	require.NoError(t, os.Mkdir(file, 0o700))
+	f.Save([]byte("key"), make([]byte, least))
+	all, err := os.ReadDir(f.path)
+	require.That(t, err == nil && len(all) == 1, "%d files, %v", len(all), err)
 }
 
 // TestUsed drops what was not used for longest.

@@ -63,16 +63,24 @@ func (c *coder) number(n uint64) uint64 {
 		c.b = binary.AppendUvarint(c.b, n)
 		return n
 	}
-	n, used := binary.Uvarint(c.b)
+	n, used := binary.Uvarint(c.b) // 0 where there is none
 	if used <= 0 {
 		c.fail("%w", errShort)
-		return 0
 	}
-	c.b = c.b[used:]
+	c.b = c.b[max(used, 0):]
 	return n
 }
 
 var errShort = errors.New("damaged or cut off: write it again")
+
+// flag writes a truth, or reads and returns one.
+func (c *coder) flag(b bool) bool {
+	n := uint64(0)
+	if b {
+		n = 1
+	}
+	return c.number(n) != 0
+}
 
 // length is a number of things of which each takes a byte or more.
 func (c *coder) length(n int) int {
@@ -110,11 +118,7 @@ func (c *coder) value(v reflect.Value, path string) {
 	v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
 	switch v.Kind() {
 	case reflect.Bool:
-		n := uint64(0)
-		if v.Bool() {
-			n = 1
-		}
-		v.SetBool(c.number(n) != 0)
+		v.SetBool(c.flag(v.Bool()))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		n := v.Int()
 		u := c.number(uint64(n)<<1 ^ uint64(n>>63))
@@ -160,8 +164,8 @@ func (c *coder) compound(v reflect.Value, path string) {
 
 // elements writes or reads the elements of an array or a slice.
 func (c *coder) elements(v reflect.Value, path string) {
-	if v.Type().Elem().Kind() == reflect.Uint8 && v.Len() > 0 {
-		c.bytes(unsafe.Slice((*byte)(v.Index(0).Addr().UnsafePointer()), v.Len()))
+	if v.Type().Elem().Kind() == reflect.Uint8 {
+		c.bytes(v.Bytes())
 		return
 	}
 	for i := 0; i < v.Len() && c.err == nil; i++ {
@@ -171,12 +175,8 @@ func (c *coder) elements(v reflect.Value, path string) {
 
 // pointer writes or reads whether there is something, and it.
 func (c *coder) pointer(v reflect.Value, path string) {
-	there := uint64(0)
-	if !v.IsNil() {
-		there = 1
-	}
-	switch there = c.number(there); {
-	case there == 0:
+	switch there := c.flag(!v.IsNil()); {
+	case !there:
 		v.SetZero()
 		return
 	case v.IsNil():
@@ -208,7 +208,7 @@ func (c *coder) table(v reflect.Value, path string) {
 			at.Elem().Set(old)
 		}
 		c.value(at.Elem(), path+"[]")
-		if c.err == nil && c.reading {
+		if c.reading {
 			v.SetMapIndex(key, at.Elem())
 		}
 	}

@@ -2,7 +2,9 @@ package state
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -53,14 +55,57 @@ func TestRoundTrip(t *testing.T) {
 	require.That(t, err == nil && bytes.Equal(again, b), "written again it differs: %v", err)
 }
 
+// TestEveryValue reads each value of a type over each other one. What is cut off anywhere is an error.
+func TestEveryValue(t *testing.T) {
+	many := map[int8]bool{}
+	for i := range int8(100) {
+		many[i-50] = i%3 == 0
+	}
+	for _, values := range [][]any{
+		{false, true},
+		{int64(0), int64(-1), int64(1<<63 - 1), int64(-1 << 63)},
+		{uintptr(0), uintptr(127), uintptr(128), ^uintptr(0)},
+		{"", "x", strings.Repeat("text", 100)},
+		{[]byte{}, []byte{200}, []byte{1, 2}},
+		{[3]byte{}, [3]byte{1, 2, 3}},
+		{[]int16{}, []int16{-200}, []int16{1, 2}},
+		{map[int8]bool{}, map[int8]bool{-1: true}, many},
+	} {
+		for _, v := range values {
+			of := reflect.TypeOf(v)
+			from := reflect.New(of)
+			from.Elem().Set(reflect.ValueOf(v))
+			b := require.Must(Append(nil, from.Interface()))(t)
+			for _, old := range values {
+				to := reflect.New(of)
+				to.Elem().Set(reflect.ValueOf(old))
+				rest, err := Read(b, to.Interface())
+				require.That(t, err == nil && len(rest) == 0 && fmt.Sprint(to.Elem()) == fmt.Sprint(v), "%v over %v is %v with % x left, %v", v, old, to.Elem(), rest, err)
+				again, err := Append(nil, to.Interface())
+				require.That(t, err == nil && bytes.Equal(again, b), "%v over %v, written again: % x, want % x", v, old, again, b)
+			}
+			for cut := range b {
+				require.Error(t, require.Err(Read(b[:cut], reflect.New(of).Interface())), "cut off", "%d bytes of %v", cut, v)
+			}
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	circle := &inner{}
 	circle.link = circle
+	deep := &inner{} // a pointer is one step, and what it leads to is the next
+	for range maxDepth/2 - 1 {
+		deep = &inner{link: deep}
+	}
+	_, err := Append(nil, deep)
+	require.NoError(t, err)
 	for want, v := range map[string]any{
 		"a func cannot be kept":      &struct{ f func() }{},
 		"a interface cannot be kept": &struct{ f any }{},
 		"keys of type string":        &struct{ m map[string]int }{},
 		"keys of type float32":       &struct{ m map[float32]int }{},
+		"link.link: too deep":        &inner{link: deep},
 		"too deep":                   circle,
 		"is no pointer":              inner{},
 	} {
