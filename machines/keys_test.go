@@ -120,6 +120,21 @@ func TestStoreBlocks(t *testing.T) {
 	}
 }
 
+// TestOperationsOfAClass takes as many sets of pipes as an instruction has operations, and not one more.
+func TestOperationsOfAClass(t *testing.T) {
+	for sets, want := range map[int]string{cpus.MaxUops - 1: "", cpus.MaxUops: "9 operations; at most 8 go to pipes"} {
+		root := document(t, "testdata/pipes")
+		change(t, root, []string{"cost", "rotate_carry", "ports"}, "["+strings.Repeat(`"alu",`, sets)+"]")
+		var errs doc.Errors
+		machines.Read(root, []*cpus.ISA{x86.ISA64()}, &errs)
+		if want == "" {
+			require.NoError(t, errs.Err())
+		} else {
+			require.Error(t, errs.Err(), want, "%d sets beside the port", sets)
+		}
+	}
+}
+
 // document reads a shipped description, and whatever it builds on, or one of testdata, where those that are still measured have a copy.
 func document(t *testing.T, name string) *doc.Node {
 	t.Helper()

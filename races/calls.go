@@ -197,10 +197,10 @@ func (c *calls) leave(cpu int, result func() uint64, nameOf func(fn uint64) stri
 func (p *probed) judge(then stated, n int, fn string) wrong {
 	least, most := 0, 1
 	if then.epoch == p.epoch {
-		switch then.state {
+		switch then.state { // where it is absent, handled has found what there is
 		case on:
 			least = 1
-		case off, absent:
+		case off:
 			most = 0
 		}
 	}

@@ -45,7 +45,12 @@ func (g *toyGuest) Arg(int, int) uint64 { return g.result }
 
 func (g *toyGuest) Syncs() []uint64 { return slices.Clone(g.syncs) }
 
-func (g *toyGuest) found(k Kind, _ int, _ uint64, _ string) { g.kinds = append(g.kinds, k) }
+func (g *toyGuest) found(k Kind, _ int, _ uint64, text string) {
+	if text == "" {
+		k += " without a word"
+	}
+	g.kinds = append(g.kinds, k)
+}
 
 func (g *toyGuest) passed(int, bool) {}
 
@@ -159,6 +164,19 @@ func (g *toyGuest) command(t *testing.T, c []string) {
 		for _, at := range c[2:] {
 			g.run(num(t, c[1], 10), place(t, at))
 		}
+	case "fault": // an instruction that could not be fetched
+		g.Step(&cpus.Step{CPU: num(t, c[1], 10), PC: place(t, c[2])})
+	case "watches":
+		g.calls.probes[probe()].watch = true
+	case "user":
+		g.calls.probes[probe()].user = true
+	case "elsewhere":
+		g.calls.probes[probe()].fn = toyHandler
+	case "learn":
+		g.calls.learn = true
+		clear(g.calls.results)
+	case "counts":
+		g.kinds = append(g.kinds, Kind(fmt.Sprintf("%d returns, %d hits, %d missed", g.calls.returns, g.calls.hits, g.calls.probes[2].missed)))
 	case "set":
 		g.calls.set(probe(), map[string]expected{"on": on, "off": off, "maybe": maybe, "absent": absent}[c[2]])
 	case "told":

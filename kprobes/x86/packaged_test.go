@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/arch/x86/x86asm"
+
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
@@ -31,6 +33,51 @@ func TestPackagedReadsLongMaps(t *testing.T) {
 	}
 	for code, want := range map[string]bool{"\xc5\xf8\x77": true, "\xc5\x30\xff": false, "\xc4\xc0\x00": true, "\x62": false, "\x90\xff": false} {
 		require.Equal(t, vector([]byte(code), 32), want, "% x in 32-bit mode is VEX or EVEX", code)
+	}
+}
+
+// TestLengthsByMap compares the lengths of instructions behind 0f with those that the library knows, with all forms of their operands.
+// Some have no ModR/M byte (SDM vol. 2, table A-3), or none that the length of an operand depends on.
+func TestLengthsByMap(t *testing.T) {
+	compared := 0
+	for op := range 256 {
+		if op < 0x10 && op != 0x0d || op >= 0x20 && op < 0x28 || op>>4 == 3 || op>>4 == 8 || op&^0x0a == 0xa0 || op&^8 == 0xa1 || op >= 0xc8 && op < 0xd0 {
+			continue
+		}
+		for modrm := range 256 {
+			for _, sib := range []byte{0x25, 0x08} {
+				code := []byte{0x0f, byte(op), byte(modrm), sib, 1, 2, 3, 4, 5, 6}
+				in, err := x86asm.Decode(code, 64)
+				if err != nil || in.Op == 0 {
+					continue
+				}
+				compared++
+				require.Need(t, lengthByMap(code, 64) == in.Len, "% x, %v: %d bytes, want %d", code, in, lengthByMap(code, 64), in.Len)
+			}
+		}
+	}
+	require.That(t, compared > 10_000, "the library knows only %d", compared)
+}
+
+// TestBoundaries asks for each byte of a function whether an instruction starts there. From 2.6.33 to 6.0 nothing behind a breakpoint
+// can be told.
+func TestBoundaries(t *testing.T) {
+	var code []byte
+	starts, broken := map[uint64]bool{}, uint64(0)
+	for _, c := range []string{"\x55", "\x48\x89\xe5", "\x66\x0f\x1f\x44\x00\x00", "\xe8\x01\x00\x00\x00", "\xc3", "\xcc", "\x90", "\x31\xc0", "\xc3"} {
+		at := 0x1000 + uint64(len(code))
+		if starts[at] = true; c == "\xcc" {
+			broken = at
+		}
+		code = append(code, c...)
+	}
+	fn := kprobes.Text{Start: 0x1000, Code: code}
+	p := Packaged{Mode: 64}
+	remembering := p.Remembering()
+	for at := uint64(0xfff); at <= fn.End(); at++ {
+		require.Equal(t, boundary(fn, at, 64) == nil, starts[at] && at <= broken, "a function of 2010 has an instruction at %#x", at)
+		require.Equal(t, p.Boundary(fn, at), starts[at], "a packaged one has an instruction at %#x", at)
+		require.Equal(t, remembering.Boundary(fn, at), starts[at], "one that is remembered has an instruction at %#x", at)
 	}
 }
 
