@@ -15,7 +15,8 @@ import (
 
 // TestRegistration carries out testdata/registration/operations.txt on a guest of each kernel, an operation a line, and
 // holds what each returns and leaves against IMAGE.log: behind => the error, then what has changed of each probe's mode, the
-// rule that keeps its breakpoint and its flags, what was stored into text, and what is in use. -update writes the logs.
+// rule that keeps its breakpoint and its flags, what was stored into text, and what is in use. A guest says what the last one was
+// charged. -update writes the logs.
 func TestRegistration(t *testing.T) {
 	const dir = "testdata/registration/"
 	operations := string(require.Must(os.ReadFile(dir + "operations.txt"))(t))
@@ -77,6 +78,9 @@ func (r *registrar) line(line string) string {
 		return line
 	}
 	if w[0] == "guest" {
+		if r.guest != nil {
+			line += fmt.Sprintf(" # %d cycles since the last", r.now.Cycles())
+		}
 		r.begin(w[1:])
 		return line
 	}

@@ -106,10 +106,11 @@ func (u *users) entry(symbol string) uint64 {
 func TestUserProbeCalls(t *testing.T) {
 	eachUser(t, 1, func(u *users) {
 		task, s := u.start(0, "user_sleeps", 3, false)
-		u.do(u.k.smp.Touch(u.Call, s, u.entry("user_mix"), false))
 		spec := UserSpec{File: u.f, Symbol: "user_mix", Handler: "user_probe_pre"}
 		p, err := u.k.AddUser(u.Call, spec)
 		u.wants("register", err, 0)
+		require.Error(u.t, u.k.InsertShared(u.Call, p), "touch it first", "insert into a page that is not there")
+		u.do(u.k.smp.Touch(u.Call, s, u.entry("user_mix"), false))
 		_, err = u.k.AddUser(u.Call, spec)
 		u.wants("register again", err, EEXIST)
 		m, ok := u.smp.Page(s, u.entry("user_mix"))

@@ -3,8 +3,8 @@ package kprobes
 import (
 	"errors"
 	"fmt"
+	"iter"
 
-	"kprobesim/image"
 	"kprobesim/smp"
 )
 
@@ -220,9 +220,7 @@ func (k *Kprobes) pageCame(c Caller, page, vma, address uint64) error {
 	if !ok {
 		return nil
 	}
-	word := image.Field{Size: k.l.list.Size}
-	for at := k.users.watched; at < k.users.watched+k.users.watchedSize; at += uint64(word.Size) {
-		p := k.m.Load(at, word)
+	for at, p := range k.watchList() {
 		if p == 0 {
 			continue
 		}
@@ -231,10 +229,10 @@ func (k *Kprobes) pageCame(c Caller, page, vma, address uint64) error {
 			continue
 		}
 		k.told(u, address+offset-from, vma, page)
-		err := k.insertUser(c, p, func() bool { return k.m.Load(at, word) == p })
+		err := k.insertUser(c, p, func() bool { return k.m.Load(at, k.l.list) == p })
 		switch {
 		case err == nil:
-			k.m.Store(k.users.reinserted, word, k.m.Load(k.users.reinserted, word)+1)
+			k.m.Store(k.users.reinserted, k.l.list, k.m.Load(k.users.reinserted, k.l.list)+1)
 		case !errors.Is(err, EEXIST) && !errors.Is(err, ENODATA):
 			return err
 		}
@@ -243,11 +241,21 @@ func (k *Kprobes) pageCame(c Caller, page, vma, address uint64) error {
 	return k.m.take()
 }
 
+// watchList returns where each entry of the guest's list is, and what it is at that moment.
+func (k *Kprobes) watchList() iter.Seq2[uint64, uint64] {
+	return func(yield func(at, p uint64) bool) {
+		for i := range k.users.watchedSize / uint64(k.l.list.Size) {
+			if at := k.users.watched + i*uint64(k.l.list.Size); !yield(at, k.m.Load(at, k.l.list)) {
+				return
+			}
+		}
+	}
+}
+
 // watchSlot is where the guest's list has a pointer.
 func (k *Kprobes) watchSlot(p uint64) (uint64, bool) {
-	word := image.Field{Size: k.l.list.Size}
-	for at := k.users.watched; at < k.users.watched+k.users.watchedSize; at += uint64(word.Size) {
-		if k.m.Load(at, word) == p {
+	for at, watched := range k.watchList() {
+		if watched == p {
 			return at, true
 		}
 	}
