@@ -197,17 +197,16 @@ const patience = time.Second
 func newPlanning(w *locked, now func() time.Time) func(experiment string, done, of int) {
 	var p *progress
 	var next time.Time
-	said := false
 	return func(experiment string, done, of int) {
 		if done == 0 {
-			p, next, said = newProgress(w, experiment), now().Add(patience), false
+			p, next = newProgress(w, experiment), now().Add(patience)
 		}
 		switch {
-		case done == of && said && p.terminal:
+		case done == of && p.terminal:
 			p.clear()
 		case done < of && !now().Before(next):
 			p.say(fmt.Sprintf("%s: planning, %d of %d combinations of the sweep", p.name, done, of))
-			next, said = now().Add(p.beat), true
+			next = now().Add(p.beat)
 		}
 	}
 }

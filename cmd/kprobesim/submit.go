@@ -89,8 +89,8 @@ func (a *app) submit(o *submitOptions, args []string) error {
 		return fail(exitUsage, fmt.Errorf("submit: %w", err))
 	}
 	if o.dry {
-		_, err := a.out.Write(s.array.Script())
-		return fail(exitFailed, err)
+		fmt.Fprintf(a.out, "%s", s.array.Script())
+		return nil
 	}
 	if err := s.run(); err != nil {
 		return fail(exitFailed, fmt.Errorf("%w; what is finished is kept in %s, and the same command goes on", err, o.out))
@@ -130,8 +130,9 @@ func (s *submission) prepare(o *submitOptions, args []string) error {
 		return err
 	}
 	_, id, _ := strings.Cut(outdir.Hash(fmt.Appendf(nil, "%s %q %d", program, args, s.shards)), ":")
+	id = id[:12]
 	s.array = slurm.Array{
-		Name: "kprobesim-" + id[:12], Dir: filepath.Join(out, keeping.Folder, "submit-"+id[:12]), Chdir: cwd, Sum: program,
+		Name: "kprobesim-" + id, Dir: filepath.Join(out, keeping.Folder, "submit-"+id), Chdir: cwd, Sum: program,
 		Command: append(append([]string{self}, args...), "--out="+out, fmt.Sprintf("--workers=%d", o.cpus),
 			fmt.Sprintf("--shard=%s/%d", slurm.TaskVar, s.shards)),
 		Options: o.sbatch(memory),

@@ -156,6 +156,8 @@ func TestSubmitTells(t *testing.T) {
 		require.Equal(t, s.tell(x.queue, exits), len(exits)-1, "done are")
 		require.Equal(t, said.String(), x.want, "said is")
 	}
+	s.first, s.begun = 1, time.Now().Add(-2*time.Minute)
+	require.Equal(t, s.left(3, 1), ", about 1m0s left", "a submission that goes on with one shard done, and has done two: it is")
 }
 
 // TestSubmitGoesOn keeps jobs and tries in a file, by which another process goes on.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"kprobesim/experiments/explaining"
+	"kprobesim/experiments/keeping"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/hosttools"
@@ -136,6 +138,41 @@ func TestSignsOfLife(t *testing.T) {
 	p.alive()
 	if want := "slow: 1 of 2: a ok\nslow: 1 of 2 points, measuring b for 15s, about 25s left of all experiments\n"; said.String() != want {
 		t.Errorf("said\n%swant\n%s", said.String(), want)
+	}
+}
+
+// TestSignsOfLifeNameTheLongest has three points run since any of three moments. The first one is named, and of several the
+// first by name.
+func TestSignsOfLifeNameTheLongest(t *testing.T) {
+	for moments := range 27 {
+		var said bytes.Buffer
+		p := newProgress(&locked{w: &said}, "some")
+		p.now = func() time.Time { return time.Unix(50, 0) }
+		want, longest := "", 3
+		for i, name := range []string{"a", "b", "c"} {
+			since := []int{moments % 3, moments / 3 % 3, moments / 9}[i]
+			p.running[bare(name, "x", 1)] = time.Unix(int64(since), 0)
+			if since < longest {
+				want, longest = name, since
+			}
+		}
+		p.alive()
+		require.Equal(t, said.String(), fmt.Sprintf("some: measuring %s for %ds\n", want, 50-longest), "said\n")
+	}
+}
+
+// TestMeterCountsProcessors has a point of 4 seconds on the clock. It takes what the process took of processors meanwhile and no
+// more than that; the rest is of files.
+func TestMeterCountsProcessors(t *testing.T) {
+	for _, x := range []struct{ processors, point, rest float64 }{{1, 1, 0}, {3, 3, 0}, {10, 4, 6}} {
+		out, p := t.TempDir(), bare("a", "x", 1)
+		m := newMeter()
+		m.walls[p], m.total = 4*time.Second, 4*time.Second
+		m.began -= time.Duration(x.processors * float64(time.Second))
+		require.NoError(t, m.save(out, filepath.Join(out, "none"), 1))
+		costs := require.Must(keeping.LoadCosts(out))(t)
+		point, rest := costs.Expect(p).Seconds(), costs.Time("results", 1).Seconds()
+		require.That(t, math.Abs(point-x.point) < 0.5 && math.Abs(rest-x.rest) < 0.5, "%g s of processors: %g s and %g s", x.processors, point, rest)
 	}
 }
 
