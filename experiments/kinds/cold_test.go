@@ -31,6 +31,7 @@ func TestColdHit(t *testing.T) {
 	if first := int64(many.First.Sub(many.Single).Time); first < 3*over || ten < first+8*over || ten > first+10*over {
 		t.Errorf("ten hits from a cold one take %d ticks, the cold one %d, a warm one %d", ten, first, over)
 	}
+	require.That(t, cold.Base.Instructions == cold.Single.Instructions, "a call without the probe has %d instructions, and another one %d", cold.Base.Instructions, cold.Single.Instructions)
 	require.That(t, len(cold.Notes) == 1 && strings.Contains(cold.Notes[0], "cold"), "the table says nothing of the cold hit: %q", cold.Notes)
 }
 

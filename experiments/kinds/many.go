@@ -64,10 +64,7 @@ func (s *session) occupy(c smp.Caller, load string, first int) (stop func() erro
 // set stores a number into a variable of the guest. Loops of the guest see it at their next look; no
 // simulated time is charged.
 func (s *session) set(name string, v uint64) error {
-	sym, ok := s.m.Image().Symbol(name)
-	if !ok {
-		return fmt.Errorf("image %s has no variable %s", s.m.Image().Name, name)
-	}
+	sym, _ := s.m.Image().Symbol(name) // of workloads/required.txt
 	return s.m.Store(sym.Addr, int(sym.Size), v)
 }
 

@@ -59,9 +59,7 @@ func (s *session) traceLast(n int64, w io.Writer) error {
 		calls = &userFilter{to: t, entry: entry.Entry, skip: n - 1}
 	}
 	s.tell(s.cpu(), calls)
-	_, _, err := s.loop(n)
-	s.tell(s.cpu(), nil)
-	if err != nil {
+	if _, _, err := s.loop(n); err != nil {
 		return err
 	}
 	return t.Close()
