@@ -78,7 +78,10 @@ func Read(k *linux.Kernel, text func(va uint64, n int) []byte) (*Kernel, error) 
 				"be applied: name a kernel with kprobes, jump labels and dynamic ftrace", name)
 		}
 	}
-	return out, out.readTables(k)
+	if err := out.readTables(k); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // Doubt says that the kernel is of a version whose rules are not known here, or "".

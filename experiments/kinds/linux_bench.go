@@ -226,9 +226,6 @@ func (b *bench) rules(ask func(*probing.Kernel) error) error {
 	var err error
 	_, failed := b.lab.Run(measuring.Order{Workload: "empty", Calls: 1}, func(m *sim.Machine) cpus.Observer {
 		k, none := probing.Read(b.lab.Kernel(), textOf(m, b.lab.Kernel()))
-		if none != nil {
-			k = nil
-		}
 		if err = ask(k); err != nil && none != nil {
 			err = fmt.Errorf("%w: %w", err, none)
 		}
