@@ -119,7 +119,6 @@ const (
 	memoHeads  = 15      // logarithm of the heads of nodes
 	memoWords  = 32      // for one edge
 	memoState  = 1 << 12 // and for the largest state, which finds room even where few edges do
-	memoInputs = 120     // of one edge
 	memoTrial  = 256     // blocks without an edge until the next decision
 	restLeast  = 1 << 9
 	restMost   = 1 << 17
@@ -387,7 +386,7 @@ func (c *Core) learn(n int) {
 	c.scheduleBlock(n)
 	e := edge{key: m.key&(1<<keyBlock-1) | c.cur.number, dispatch: int32(c.dispatch - d), retire: int32(c.retire - d)}
 	given := m.key & allInputs / oneInput
-	if given > memoInputs || stalls != c.step.Stalls || wrote != c.wrote ||
+	if stalls != c.step.Stalls || wrote != c.wrote ||
 		ticks(e.dispatch) != c.dispatch-d || ticks(e.retire) != c.retire-d {
 		return
 	}

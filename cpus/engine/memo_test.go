@@ -235,6 +235,41 @@ func frozen(c *toy) []uint64 {
 	return w
 }
 
+// TestMemoOfLongTimes has loops whose blocks, or exceptions in them, take longer than an edge can say: dispatch, retirement, or both.
+func TestMemoOfLongTimes(t *testing.T) {
+	const long = 1<<32 + 1
+	for name, x := range map[string]struct {
+		do         cpus.Cost
+		mispredict clock.Ticks
+		wait       func(c *toy)
+	}{
+		"repeated":     {do: cpus.Cost{InOrder: true, Issue: 60}, wait: func(c *toy) { c.repeated(long/60, toyDo) }},
+		"delivered":    {wait: func(c *toy) { c.EnterException(cpus.OtherException, long, ""); c.LeaveException() }},
+		"latency":      {do: cpus.Cost{Latency: long}},
+		"mispredicted": {mispredict: long},
+	} {
+		cfg := toyConfig(cpus.Window, 64)
+		cfg.Classes["do"], cfg.Events["mispredict"], cfg.Predictor.HistoryBits = x.do, x.mispredict, 0
+		var plain *toy
+		for i, way := range memos {
+			c := toyAt(t, cfg, nil)
+			way.set(&c.Core)
+			wait := func() {
+				if x.wait != nil {
+					x.wait(c)
+				}
+			}
+			toyWrite(c, 0x10f80, [4]byte{toyAdd, 1, 0, 99}, [4]byte{toyAdd, 5, 0, 3}, c.do(Ends, wait), count(5, -2), [4]byte{toyFault}, count(1, -5), [4]byte{toyHalt})
+			toHalt(c, soon)
+			if i == 0 {
+				plain = c
+			}
+			sameTime(t, name+", "+way.name, plain, c)
+			require.That(t, c.Now() > long, "%s: it takes %d", name, c.Now())
+		}
+	}
+}
+
 // TestMemoOfNeighbours has two CPUs fight for lines by turns.
 func TestMemoOfNeighbours(t *testing.T) {
 	for seed := range uint64(hosttools.Part(t, "random programs of two CPUs", 40, 10)) {

@@ -58,7 +58,6 @@ func (c *Core) becomeUntimed() {
 	q := &c.untimed
 	c.detachMemo()
 	c.drain(0)
-	c.forgetInputs()
 	q.on, q.window, q.loops, q.each, q.until = true, c.window, c.loops, q.nextEach, q.nextUntil
 	c.setDirect()
 	c.Check |= checkFlavour
@@ -72,7 +71,7 @@ func (c *Core) becomeUntimed() {
 	c.dRecent, c.sRecent, c.dMask = q.lines, q.lines, untimedLines-1
 }
 
-// becomeTimed brings the cost model back. Nothing is in flight. A CPU that has neighbours asks the directory again
+// becomeTimed brings the cost model back. Nothing is in flight, and nothing that was noted before is charged. A CPU that has neighbours asks the directory again
 // before it writes a line, because they may have taken it.
 func (c *Core) becomeTimed() {
 	q := &c.untimed

@@ -87,10 +87,30 @@ func TestUntimedIsTakenBack(t *testing.T) {
 	toHalt(timed, soon)
 	toHalt(back, soon)
 	sameTime(t, "taken back", timed, back)
-	past := toyAt(t, cfg, code)
-	past.Untimed(7, -1)
-	toHalt(past, soon)
-	sameTime(t, "of a time that is over", timed, past)
+}
+
+// TestUntimedForNoTime puts the cost model away until a time at which it is back at once: one that is over, or up to which there is only what is in flight,
+// which ends first.
+func TestUntimedForNoTime(t *testing.T) {
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		cfg, code := anyCore(rng), rounds(rng)
+		begin := clock.Ticks(rng.IntN(20000))
+		until := func(put bool, at func(c *toy) clock.Ticks) *toy {
+			c := toyAt(t, cfg, code)
+			c.Run(begin)
+			if put {
+				c.Untimed(7, at(c))
+			}
+			toHalt(c, soon)
+			return c
+		}
+		now := func(c *toy) clock.Ticks { return c.Now() }
+		inFlight := func(c *toy) clock.Ticks { return max(c.retire, c.dispatch, c.drained) }
+		sameTime(t, fmt.Sprintf("seed %d, until now", seed), until(false, now), until(true, now))
+		before := until(true, func(c *toy) clock.Ticks { return min(inFlight(c), c.Now()+1) })
+		sameTime(t, fmt.Sprintf("seed %d, until nothing is in flight", seed), before, until(true, inFlight))
+	}
 }
 
 // TestUntimedNeighbours has one of two CPUs, or both, execute without a cost model while they share memory by turns.
