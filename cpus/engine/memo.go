@@ -115,13 +115,13 @@ type throttle struct {
 
 // Bounds, beside host.Memo.
 const (
-	memoLeast  = 1 << 9  // edges of one CPU of many
-	memoHeads  = 15      // logarithm of the heads of nodes
-	memoWords  = 32      // for one edge
-	memoState  = 1 << 12 // and for the largest state, which finds room even where few edges do
-	memoTrial  = 256     // blocks without an edge until the next decision
-	restLeast  = 1 << 9
-	restMost   = 1 << 17
+	memoLeast = 1 << 9  // edges of one CPU of many
+	memoHeads = 15      // logarithm of the heads of nodes
+	memoWords = 32      // for one edge
+	memoState = 1 << 12 // and for the largest state, which finds room even where few edges do
+	memoTrial = 256     // blocks without an edge until the next decision
+	restLeast = 1 << 9
+	restMost  = 1 << 17
 )
 
 // init makes the memo of one of a machine's CPUs.

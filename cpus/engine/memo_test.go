@@ -192,6 +192,9 @@ func TestMemoChangesNothing(t *testing.T) {
 		for i, way := range memos {
 			c := toyAt(t, cfg, code)
 			way.set(&c.Core)
+			if seed%3 == 0 {
+				c.also[toyStore], c.also[toyLoad] = Pushes, Pops
+			}
 			turns := rand.New(rand.NewPCG(seed, 3))
 			for !c.Halted {
 				if i%2 == 0 || c.memo.pause != 0 { // Steps has no way of its own for a memo at rest

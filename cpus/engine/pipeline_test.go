@@ -167,6 +167,7 @@ func TestBuffersOfStores(t *testing.T) {
 // TestPipesByGroups times operations of which those that are renamed together get another pipe each.
 func TestPipesByGroups(t *testing.T) {
 	slow, add, chain, next := [4]byte{toyNop}, [4]byte{toyAdd, 1, 2, 4}, [4]byte{toyAdd, 1, 1, 4}, [4]byte{toyAdd, 3, 1, 4}
+	other, none := [4]byte{toyLoad, 3, 20, 0}, [4]byte{toyTime, 22}
 	groups := func(in bool, ops int, alu ...string) func(*cpus.Config) {
 		return func(c *cpus.Config) {
 			c.BackEnd.InGroups, c.BackEnd.AtStart, c.Pipes["alu"] = in, !in, alu
@@ -182,6 +183,14 @@ func TestPipesByGroups(t *testing.T) {
 		{name: "an addition has the only pipe of what is behind it", body: [][4]byte{slow, add, add}, change: groups(true, 1, "a", "b"), cycles: 160},
 		{name: "the other pipe is the first choice", body: [][4]byte{slow, add, add}, change: groups(true, 1, "b", "a"), cycles: 120},
 		{name: "one instruction that needs a pipe twice", body: [][4]byte{slow}, change: groups(true, 2, "b", "a"), cycles: 160},
+		{
+			name: "groups that two pipes end in turns", body: [][4]byte{slow, slow, none, none, none, other, other, none, none, none}, cycles: 320,
+			change: func(c *cpus.Config) {
+				groups(true, 1, "a", "b")(c)
+				c.Pipes["other"] = []string{"b"}
+				c.Classes["load"] = cpus.Cost{Ops: 1, To: [cpus.MaxUops]string{"other"}}
+			},
+		},
 		{name: "a chain that finds its pipe", body: [][4]byte{chain, next}, change: groups(true, 1, "a", "b"), cycles: 80},
 	})
 }
@@ -284,6 +293,13 @@ func TestLateFlags(t *testing.T) {
 		{name: "one of four is", body: [][4]byte{flags, nop, nop}, change: late("add"), cycles: 100},
 		{name: "none is", body: [][4]byte{flags, nop, nop, nop}, change: late("add"), cycles: 80},
 		{name: "a register without flags", body: [][4]byte{other}, change: late("add"), cycles: 80},
+		{name: "three of four pairs are of one group", body: [][4]byte{flags, count(9, 0)}, cycles: 140, change: func(c *cpus.Config) {
+			late("add")(c)
+			c.Fusion.Pairs = map[string][]string{"add": {"count"}}
+			k := c.Classes["count"]
+			k.LateFlags = clock.PerCycle
+			c.Classes["count"] = k
+		}},
 	})
 }
 

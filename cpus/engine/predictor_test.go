@@ -38,6 +38,24 @@ func TestRecall(t *testing.T) {
 	require.That(t, c.outcome == taken && c.R[PC] == 0x50 && c.Counts.Branches == 41, "a branch that was taken 40 times is predicted not taken")
 }
 
+// TestPlacesOfBranches has as many branches in a row as a table has entries: each has one of its own, by the bits of its address that say something.
+func TestPlacesOfBranches(t *testing.T) {
+	const entries = 64
+	for align := range uint8(5) {
+		c := Core{AddrMask: ^uint64(0)}
+		c.predictor.init(cpus.PredictorConfig{TableBits: 6, TargetEntries: entries, ReturnStack: 4}, align)
+		for pass := range uint64(4) {
+			for i := range uint64(entries) {
+				at := i<<align + pass&(1<<align-1)
+				require.That(t, c.target(at, 0x1000+i) == (pass == 0), "aligned by %d, pass %d: target %d is predicted wrong or right", align, pass, i)
+				c.R[PC], c.outcome = at, 0
+				c.Conditional(i%3 == 0, 0x10)
+				require.That(t, pass == 0 || c.outcome&mispredicted == 0, "aligned by %d, pass %d: direction %d is predicted wrong", align, pass, i)
+			}
+		}
+	}
+}
+
 // TestTargetHistory takes two targets by turns. A history with the targets before tells which one comes next, and one of
 // directions alone does where a branch before says so.
 func TestTargetHistory(t *testing.T) {

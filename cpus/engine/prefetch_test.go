@@ -125,6 +125,21 @@ func TestPrefetchCrossesPages(t *testing.T) {
 	}
 }
 
+// TestStreamsPassWhatIsThere has a stream come to lines that the second level has already. It goes on behind them.
+func TestStreamsPassWhatIsThere(t *testing.T) {
+	cfg := toyConfig(cpus.Window, 64)
+	cfg.Prefetch = cpus.Prefetch{InFlight: 32, Stream: cpus.Stream{Streams: 2, Ahead: 8}}
+	c := newToy(t, cfg, 1<<16, 0x1000)
+	c.bringAhead(0x5080)
+	c.bringAhead(0x50c0)
+	for _, pa := range []uint64{0x5000, 0x5040, 0x5080} {
+		c.demand(pa, reads)
+	}
+	for pa, want := range map[uint64]bool{0x5100: true, 0x5140: true, 0x5180: false} {
+		require.Equal(t, c.l2.Has(c.line(pa)), want, "line %#x was sent for", pa)
+	}
+}
+
 // TestPrefetchStaysInPage has streams and strides end where a page does, and where memory does.
 func TestPrefetchStaysInPage(t *testing.T) {
 	cfg := toyConfig(cpus.Window, 64)

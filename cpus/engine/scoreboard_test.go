@@ -5,7 +5,34 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
 )
+
+// TestForwardsByKind times chains through a store and a load of it, of which each may move the stack pointer, or the load may store as well.
+func TestForwardsByKind(t *testing.T) {
+	plain := toyConfig(cpus.Window, 64)
+	plain.Width, plain.Window, plain.Events["taken_branch"] = 4, 400, 0
+	plain.Classes["load"], plain.Classes["store"] = cpus.Cost{}, cpus.Cost{}
+	piped := pipedCore()
+	piped.Pipes["store"] = []string{"e", "f"}
+	for _, cfg := range []*cpus.Config{plain, piped} {
+		cfg.L1D.Latency = clock.PerCycle
+		cfg.Events["store_forward"], cfg.Events["stack_forward"], cfg.Events["modify_forward"] = 6*clock.PerCycle, 2*clock.PerCycle, 11*clock.PerCycle
+		for _, x := range []struct {
+			store, load uint16
+			cycles      int64
+		}{{0, 0, 6}, {Pushes, Pops, 2}, {0, Pops, 6}, {Pushes, 0, 6}, {0, Stores, 11}, {Pushes, Stores, 11}, {Pushes, Pops | Stores, 2}} {
+			took := func(rounds uint8) int64 {
+				c := newToy(t, cfg, 1<<20, 0x1000, [4]byte{toyAdd, 1, 0, rounds}, [4]byte{toyStore, 3, 20, 0}, [4]byte{toyLoad, 3, 20, 0}, count(1, -3), [4]byte{toyHalt})
+				c.also[toyStore], c.also[toyLoad] = x.store, x.load
+				c.R[20] = 0x8000
+				c.Run(soon)
+				return int64(c.Now() / clock.PerCycle)
+			}
+			require.Equal(t, took(160)-took(80), 80*x.cycles, "pipes %t, flags %#x and %#x: 80 rounds take", cfg.BackEnd.On, x.store, x.load)
+		}
+	}
+}
 
 // TestScoreboard times loops of 80 bodies on a core that starts instructions in order, two a cycle, beside
 // one that does not.

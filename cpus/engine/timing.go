@@ -291,12 +291,7 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 	if c.pipes != nil {
 		c.settleConstants(op)
 	}
-	c.allDone(done)
-	c.ring[c.at&(cpus.MaxWindow-1)] = done
-	c.at++
-	if c.at >= c.rob {
-		c.at = 0
-	}
+	c.allDone(done) // it takes no place in ring, because nothing behind it could wait for it there
 	*a, c.extra = access{}, 0
 }
 

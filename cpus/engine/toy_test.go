@@ -50,6 +50,10 @@ type toy struct {
 	// does are the functions of toyDo. decoded counts instructions that were decoded.
 	does    []func()
 	decoded int
+	// also has flags of operations beside their own.
+	also [toyOps]uint16
+	// nops counts toyNop by its function, which code of the host does not call.
+	nops int
 }
 
 // toyISA describes the toy, whose classes are its operations.
@@ -124,7 +128,7 @@ func (c *toy) CodeAddress(va uint64) (uint64, bool) {
 }
 func (c *toy) Translate(va uint64) (uint64, bool) { return va, true }
 func (c *toy) NoCode()                            { c.Exit(cpus.Exit{Reason: cpus.Shutdown}) }
-func (c *toy) Whole([]byte) bool                  { return true }
+func (c *toy) Whole(code []byte) bool             { return len(code) >= 4 }
 func (c *toy) Poll()                              { c.Check = 0 }
 func (c *toy) Faulted(*toyInsn) bool              { return true }
 func (c *toy) BeginStep() bool                    { return true }
@@ -143,6 +147,7 @@ func (c *toy) Deliver() {
 
 func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 	c.decoded++
+	code = append(code, 0, 0, 0)[:4] // where memory ends
 	in := toyInsn{code[0] % toyOps, code[1] & 31, code[2] & 31, code[3], int16(binary.LittleEndian.Uint16(code[2:]))}
 	op := Op{Class: in.op, Len: 4, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
 	switch in.op {
@@ -171,11 +176,12 @@ func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 	case toyDo:
 		op.Flags = uint16(in.by)
 	}
+	op.Flags |= c.also[in.op]
 	return Insn[toy, toyInsn]{Exec: toyExec[in.op], Operands: in}, op
 }
 
 var toyExec = [toyOps]func(*toy, *toyInsn){
-	toyNop: func(*toy, *toyInsn) {},
+	toyNop: func(c *toy, _ *toyInsn) { c.nops++ },
 	toyAdd: func(c *toy, in *toyInsn) { c.R[in.a] = c.R[in.b] + uint64(in.c) },
 	toyLoad: func(c *toy, in *toyInsn) {
 		if v, ok := Load[uint64](&c.Core, c.R[in.b]+uint64(in.c)); ok {

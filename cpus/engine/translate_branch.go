@@ -353,7 +353,6 @@ func (g *Code) trainUntaken() {
 	g.Jcc(h.Equal, sure)
 	g.OpImm(h.Sub, 4, h.Spare, 1)
 	g.Store(1, h.At(h.Other, 0), h.Spare)
-	g.Op(h.Test, 4, h.Spare, h.Spare)
 	g.Jcc(h.Equal, sure)
 	g.wrong()
 	g.Bind(sure)

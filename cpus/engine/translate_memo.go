@@ -51,7 +51,7 @@ func (g *Code) followMemo() {
 	g.followEdge(here)
 	predicted := g.NewLabel()
 	g.OpStore(h.Add, 8, g.number64(&c.count), regCount)
-	g.OpImm(h.Test, 1, regOutcome, mispredicted)
+	g.OpImm(h.Test, 1, regOutcome, mispredicted) // without a carry, as the sum of times
 	g.Jcc(h.Equal, predicted)
 	g.OpMemImm(h.Add, 8, g.time(&c.step.Stalls.Mispredict), int32(c.ev[evMispredict]))
 	g.Bind(predicted)
@@ -59,7 +59,6 @@ func (g *Code) followMemo() {
 	g.Store(8, g.number64(&c.placed), h.Spare)
 	g.StoreImm(8, g.number64(&c.outcome), 0)
 	g.StoreImm(8, g.number64(&c.sends), 0)
-	g.Carry(false)
 	g.Ret()
 	g.Bind(miss)
 	g.Carry(true)

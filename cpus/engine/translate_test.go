@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
@@ -202,6 +203,43 @@ func TestCodeChangesNothing(t *testing.T) {
 		}
 	}
 	require.That(t, exits != 0, "no code was executed")
+}
+
+// TestCodeFindsEdges has several blocks begin in one state, by edges with as many inputs as loads find a store. Code finds all of them: it is not
+// left for the engine once it knows the loop.
+func TestCodeFindsEdges(t *testing.T) {
+	needHostCode(t)
+	cfg := toyConfig(cpus.Window, 64)
+	cfg.Classes["nop"] = cpus.Cost{Serialize: true}
+	code := [][4]byte{{toyAdd, 1, 0, 250}}
+	for range 3 {
+		for loads := range 6 {
+			code = append(code, [4]byte{toyStore, 3, 20, 0})
+			code = append(code, slices.Repeat([][4]byte{{toyLoad, 2, 20, 0}}, loads)...)
+			code = append(code, [4]byte{toyNop}, jump(1), [4]byte{toyHalt})
+		}
+	}
+	code = append(code, count(1, int16(-len(code))), [4]byte{toyHalt})
+	c := toyAt(t, cfg, code)
+	c.hot, c.memo.runs = 1, 0
+	c.goFrom(0x10f80)
+	known := c.exits
+	c.goFrom(0x10f80)
+	require.That(t, known > 12 && c.exits-known < 200, "code was left %d times, and %d times when it knew the loop", known, c.exits-known)
+}
+
+// TestCodeIsEnteredAgain has a block with an instruction that has no code: what stands behind it is executed by code again.
+func TestCodeIsEnteredAgain(t *testing.T) {
+	needHostCode(t)
+	for _, each := range []clock.Ticks{0, 7} {
+		c := toyAt(t, toyConfig(cpus.Window, 64), nil)
+		nop := [4]byte{toyNop}
+		toyWrite(c, 0x10f80, [4]byte{toyAdd, 1, 0, 250}, nop, nop, c.do(0, func() {}), nop, nop, count(1, -6), [4]byte{toyHalt})
+		c.hot = 1
+		c.Untimed(each, soon)
+		c.goFrom(0x10f80)
+		require.That(t, c.exits > 200 && c.nops < 20, "code was left %d times, and functions of %d instructions with code were called", c.exits, c.nops)
+	}
 }
 
 // byBoth runs a program by reference functions and by host code, with a cost model and without one, where code leads to

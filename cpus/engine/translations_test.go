@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 
 	"kprobesim/cpus"
@@ -99,6 +100,57 @@ func TestRefills(t *testing.T) {
 	require.That(t, data == 2 && p.R[1] == 10, "an entry was dropped: %d translations, loaded %d", data, p.R[1])
 }
 
+// refusesCode is a toy that refuses to translate code from an address on. Its handler halts.
+type refusesCode struct {
+	*toy
+	from uint64
+}
+
+func (p *refusesCode) CodeAddress(va uint64) (uint64, bool) {
+	if va >= p.from {
+		p.Stop |= StopFault
+		return 0, false
+	}
+	return p.toy.CodeAddress(va)
+}
+
+func (p *refusesCode) Deliver() {
+	p.Stop &^= StopFault
+	p.Halted = true
+}
+
+// TestRefusedCode comes to code whose address is refused, or has no memory: by a branch, from the instruction before, and by an instruction of
+// which a part lies there. Nothing of it is executed.
+func TestRefusedCode(t *testing.T) {
+	add := [4]byte{toyAdd, 1, 1, 1}
+	for _, x := range []struct {
+		from  uint64 // refused
+		start uint64
+		code  [][4]byte
+		added uint64
+		at    uint64
+	}{
+		{0x3000, 0x2000, [][4]byte{add, jump(0x3fe)}, 1, 0x3000},
+		{0x3000, 0x2ff8, [][4]byte{add, add, add}, 2, 0x3000},
+		{0x3000, 0x2ffa, [][4]byte{add, add}, 1, 0x2ffe},
+		{0x3000, 0x2ffe, [][4]byte{add}, 0, 0x2ffe},
+		{soon, 1<<20 - 8, [][4]byte{add, add}, 2, 1 << 20},
+		{soon, 1<<20 - 8, [][4]byte{add, jump(9)}, 1, 1<<20 + 36},
+	} {
+		c := newToy(t, toyConfig(cpus.Window, 64), 1<<20, x.start, x.code...)
+		c.isa = &refusesCode{c, x.from}
+		for range 2 {
+			c.R[1], c.R[PC], c.Halted = 0, x.start, false
+			exit := c.Run(soon)
+			want := cpus.Halted
+			if x.from == soon {
+				want = cpus.Shutdown
+			}
+			require.That(t, exit.Reason == want && c.R[1] == x.added && c.R[PC] == x.at, "from %#x: %v at %#x, added %d", x.start, exit, c.R[PC], c.R[1])
+		}
+	}
+}
+
 // TestGenerationsOfTranslations forgets translations as often as a tag can tell apart, and more: none is found again.
 func TestGenerationsOfTranslations(t *testing.T) {
 	for _, n := range []int{1, 4094, 4095, 4096, 8190} {
@@ -163,6 +215,56 @@ func TestVersionsOfCode(t *testing.T) {
 				}
 				n := decoded()
 				require.That(t, (n == 0) == (i > 1), "at %#x, stored %t, form %d the time %d: decoded are %d", at, stored, form, i/2+1, n)
+			}
+		}
+	}
+}
+
+// TestEveryByteOfCode changes each byte of an instruction that ends a block, and may lie in two granules or pages, where no other code is. CPUs
+// execute what is there, after a store of any of them and after a write from outside.
+func TestEveryByteOfCode(t *testing.T) {
+	const target = 4 + 0x400
+	for _, n := range []int{1, 2} {
+		for _, at := range []uint64{0x1000, 0x103d, 0x103e, 0x103f, 0x1ffd, 0x1ffe, 0x1fff} {
+			c := cachedToys(t, toyConfig(cpus.Window, 64), n)
+			all := []*toy{c}
+			if n == 2 {
+				all = append(all, toyBeside(c.Memory, toyConfig(cpus.Window, 64), 1, c, c.dir))
+			}
+			for _, to := range []uint64{0, 0x40, 0x400} {
+				toyWrite(c, at+target+to, [4]byte{toyHalt})
+			}
+			plain := count(1, 0x100)
+			toyWrite(c, at, plain)
+			holds := func(what string, r uint8, to uint64) {
+				for _, c := range all {
+					for range 2 {
+						c.R[1], c.R[4] = 8, 8
+						c.goFrom(at)
+						require.That(t, (r == 0 || c.R[r] == 7) && c.R[PC] == at+to+4, "%d CPUs, at %#x, %s: register %d is %d at %#x", n, at, what, r, c.R[r], c.R[PC])
+					}
+				}
+			}
+			for i, x := range [4]struct {
+				to     uint8
+				r      uint8
+				target uint64
+			}{{toyHalt, 0, 0}, {4, 4, target}, {0x10, 1, target + 0x40}, {2, 1, target + 0x400}} {
+				for _, w := range append(all, nil) {
+					for _, form := range []uint8{plain[i], x.to} {
+						if w != nil {
+							Store(&w.Core, at+uint64(i), form)
+						} else {
+							c.Memory.Write(at+uint64(i), []byte{form})
+						}
+						if what := fmt.Sprintf("byte %d is %d", i, form); form == plain[i] {
+							holds(what, 1, target)
+						} else {
+							holds(what, x.r, x.target)
+						}
+					}
+					c.Memory.Write(at+uint64(i), plain[i:i+1])
+				}
 			}
 		}
 	}
