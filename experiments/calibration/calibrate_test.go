@@ -102,8 +102,8 @@ func TestCalibrationStopsAtABound(t *testing.T) {
 		want       []int64
 		stop       string
 	}{
-		{"one number", `trap = { cycles = 100, fitted = ["k"], source = "fitted: k" }`, 5000, []int64{0}, "event.trap.cycles stopped at 0 cycles"},
-		{"one of two", `trap = { cycles = 100, fitted = ["k"], source = "fitted: k" }`, 900, []int64{0, 1080}, "event.mispredict.cycles stopped at 0 cycles"},
+		{"one number", `trap = { cycles = 100, fitted = ["k"], source = "fitted: k" }`, 5000, []int64{0}, "event.trap.cycles stopped at 0 cycles, the end of its range: the figures ask for -3035"},
+		{"one of two", `trap = { cycles = 100, fitted = ["k"], source = "fitted: k" }`, 900, []int64{0, 1080}, "event.mispredict.cycles stopped at 0 cycles, the end of its range: the figures ask for -40"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := exptest.ToyFiles(t)
@@ -122,7 +122,10 @@ func TestCalibrationStopsAtABound(t *testing.T) {
 				return m, err
 			}
 			cal := require.Must(calibration.New(exptest.ToyLoader(), machine))(t)
+			rounds := 0
+			cal.Log = func(string) { rounds++ }
 			fit := require.Must(cal.Fit(&running.Runner{Measure: costly}))(t)
+			require.Equal(t, rounds, 2, "a step of costs that are paid once a hit, and one that moves nothing: rounds")
 			text = fit.Proposal()
 			require.That(t, slices.Equal(fit.Cycles, c.want) && strings.Contains(text, "# NOT MET: "+c.stop), "fitted to %v, want %v with %q in\n%s", fit.Cycles, c.want, c.stop, text)
 		})

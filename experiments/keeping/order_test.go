@@ -22,6 +22,17 @@ func TestOrdersDiffer(t *testing.T) {
 	}
 }
 
+// TestStrangers names everything that a merge has left out.
+func TestStrangers(t *testing.T) {
+	for want, s := range map[string]*Store{
+		"":                      {logs: []*logs{{}}},
+		"; left out: a is of b": {strangers: []string{"a is of b"}},
+		"; left out: a is of b, c is damaged or ends in the middle of a piece, d is damaged or ends in the middle of a piece": {strangers: []string{"a is of b"}, logs: []*logs{{torn: []string{"c"}}, {torn: []string{"d"}}}},
+	} {
+		require.Equal(t, s.Strangers(), want, "")
+	}
+}
+
 // A run takes as long as its longest point, or the share of its workers, of which there are no more than points.
 func TestWall(t *testing.T) {
 	f := Forecast{Points: 4, Longest: 3 * time.Second, Processor: 12 * time.Second}

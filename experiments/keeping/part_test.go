@@ -3,6 +3,7 @@ package keeping
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
@@ -118,4 +120,24 @@ func TestCosts(t *testing.T) {
 		t.Errorf("a log that cannot be read: %v", err)
 	}
 	require.That(t, Shipped().Known(), "the program brings no costs")
+}
+
+// TestForecast sums up what points take that are expected one by one.
+func TestForecast(t *testing.T) {
+	c := NewCosts(nil)
+	c.Results(time.Second, 100)
+	points := make([]schema.Point, 3)
+	for i := range points {
+		points[i] = schema.Point{Target: &targets.Target{}, Machine: &machines.Machine{}, Kind: fmt.Sprint(i)}
+		points[i].Workload.Hits = int64(1000 * i)
+		c.add(points[i].Sort(), Cost{Points: 1, Work: 100, Seconds: float64(3 - i), Memory: float64(7 * i), Results: 10})
+	}
+	want := Forecast{Points: len(points), Processor: time.Second, Machine: 14, Results: 100}
+	for i := range points {
+		took := c.Expect(&points[i])
+		want.Processor, want.Longest, want.Results = want.Processor+took, max(want.Longest, took), want.Results+10
+	}
+	got := c.Forecast(points)
+	got.Spread = 0 // TestCosts has variances
+	require.Equal(t, got, want, "the forecast is")
 }

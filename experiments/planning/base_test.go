@@ -1,6 +1,7 @@
 package planning_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,20 @@ func TestBaseInACircle(t *testing.T) {
 	_, err := exptest.ToyLoader().Plan(file, nil)
 	want := filepath.Join(dir, "b.toml") + " is based on " + filepath.Join(dir, "c.toml") + " is based on " + filepath.Join(dir, "b.toml")
 	require.Error(t, err, want, "the call")
+}
+
+// TestBaseOfMany has files on top of each other: so many and no more.
+func TestBaseOfMany(t *testing.T) {
+	dir := filepath.Dir(exptest.ToyFiles(t))
+	below := "toy.toml"
+	for n := 2; n < 12; n++ {
+		above := fmt.Sprintf("on%d.toml", n)
+		file := exptest.Write(t, dir, above, fmt.Sprintf("base = %q\n", below))
+		err := require.Err(exptest.ToyLoader().Plan(file, nil))
+		require.That(t, (err == nil) == (n <= 9), "%d files: %v", n, err)
+		require.That(t, err == nil || strings.Contains(err.Error(), "more than 8 files are based on each other"), "%d files: %v", n, err)
+		below = above
+	}
 }
 
 // TestBaseOfTheSameName has a file on top of an experiment of this program that has its name and its place.

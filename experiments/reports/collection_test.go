@@ -83,6 +83,17 @@ func TestCollectionTables(t *testing.T) {
 	exptest.Golden(t, "collection.txt", text.String())
 }
 
+// TestRepeatsOfDifferences has figures that differ by half a per cent when they are measured again: the row says by how many cycles.
+func TestRepeatsOfDifferences(t *testing.T) {
+	p := require.Must(exptest.ToyLoader().Plan(exptest.CollectionFiles(t), nil))(t)
+	for i := range p.Points {
+		p.Points[i].Probe.Published.Repeats.Percent = require.Must(results.ParseValue("0.5"))(t)
+	}
+	tables := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Tables()
+	text := strings.Join(strings.Fields(tables[len(tables)-1].Text()), " ")
+	require.That(t, strings.Contains(text, "k - b toy-1 2010 1120 20 6 101 -91.0 -88.7 k"), "half a per cent of 1120 cycles is 6: %s", text)
+}
+
 func TestCollectionDoesNotDependOnWorkers(t *testing.T) {
 	want := require.Must(collectionReport(t, 1).Files())(t)
 	got := require.Must(collectionReport(t, 3).Files())(t)

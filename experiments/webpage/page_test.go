@@ -198,6 +198,8 @@ func TestDamagedDirectories(t *testing.T) {
 		{outdir.ManifestName, os.Remove, false, "is no results directory"},
 		{reports.InputsName, change("nothing"), false, "want KEY = VALUE"},
 		{reports.AccountsName, change("point,cpu,total\nk\n"), false, "wrong number of fields"},
+		{reports.AccountsName, change("point,cpu\nk,0\n"), false, "2 lines are no accounts"},
+		{reports.AccountsName, change(""), false, "0 lines are no accounts"},
 		{outdir.SumsName, change("???"), true, "is no hash and name"},
 	} {
 		dir := fmt.Sprint("run", i)

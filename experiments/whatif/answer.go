@@ -78,7 +78,7 @@ func Ask(q *Question, ways []Way, cycles func(point string) (float64, error)) (*
 	own := a.Ways[0]
 	a.Over = q.Limit > 0 && own.Each > q.Limit
 	a.tell(ways[0])
-	if q.Rate > 0 && own.Each >= 100 {
+	if own.Each >= 100 {
 		a.Interpolated = append(a.Interpolated, "so many hits are more than the CPUs can execute: the rate would fall")
 	}
 	return a, nil

@@ -99,6 +99,7 @@ func TestAsk(t *testing.T) {
 	if b, err := json.Marshal(a); err != nil || json.Unmarshal(b, &back) != nil || !slices.Equal(back.Measured, a.Measured) || back.Ways[0].Each != 6.25 {
 		t.Errorf("%s, %v", b, err)
 	}
+	require.That(t, !strings.Contains(a.Text(), "more than the CPUs"), "a quarter of a CPU is too much: %s", a.Text())
 	q.Limit = 6.25
 	if a, err = Ask(q, ways, costs); err != nil || a.Over || !strings.Contains(a.Text(), "within") {
 		t.Errorf("%+v, %v", a, err)
