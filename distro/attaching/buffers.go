@@ -66,7 +66,7 @@ func processors(g Guest) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	last := 0
+	var last int
 	if _, err := fmt.Sscanf(text[strings.LastIndex(text, "-")+1:], "%d", &last); err != nil {
 		return 0, fmt.Errorf("the kernel's list of processors is %q", text)
 	}

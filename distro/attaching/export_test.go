@@ -1,6 +1,23 @@
 package attaching
 
-import "github.com/cilium/ebpf"
+import (
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+)
+
+// Sentinel is what replaces instructions that read a field that is not there.
+const Sentinel = btf.COREBadRelocationSentinel
+
+// Option is the value of an option of a kernel.
+func Option(g Guest, name string) (uint64, error) { return (&loader{Guest: g}).option(name) }
+
+// Processors are how many there may be.
+func Processors(g Guest) (int, error) { return processors(g) }
+
+// Explain says whether the verifier refuses a program for fields that are not there.
+func Explain(lacks string, err error) error { return lacking(strings.Fields(lacks)).explain(err) }
 
 // Argument is how a program finds an argument of a static probe.
 func Argument(text string) ([]byte, error) { return argument(text) }

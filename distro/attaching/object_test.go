@@ -3,10 +3,13 @@ package attaching_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cilium/ebpf/btf"
@@ -117,6 +120,43 @@ func TestOptionsAndBuffers(t *testing.T) {
 	} {
 		_, err := attach(map[string]string{file: "none"})
 		require.Error(t, err, want, "%s", file)
+	}
+}
+
+// TestOptionsOfReleases asks kernels of several releases, and of several processors.
+func TestOptionsOfReleases(t *testing.T) {
+	for _, x := range []struct {
+		release string
+		version uint64
+		cookie  uint64
+	}{{"4.19.0", 4<<16 | 19<<8, 0}, {"5.14.21", 5<<16 | 14<<8 | 21, 0}, {"5.15.300", 5<<16 | 15<<8 | 255, 1}, {"6.1.0-9-amd64", 6<<16 | 1<<8, 1}, {"6.14", 6<<16 | 14<<8, 1}} {
+		f := with(fake{})
+		f.files["/proc/sys/kernel/osrelease"] = x.release + "\n"
+		for name, want := range map[string]uint64{"LINUX_KERNEL_VERSION": x.version, "LINUX_HAS_SYSCALL_WRAPPER": 1, "LINUX_HAS_BPF_COOKIE": x.cookie} {
+			require.Got(attaching.Option(f, name))(t, want, "%s: %s", x.release, name)
+		}
+		require.Error(t, require.Err(attaching.Option(f, "CONFIG_HZ")), "only the kernel's version is known", "%s", x.release)
+	}
+	for text, want := range map[string]int{"0\n": 1, "0-3\n": 4, "0-1,4-15": 16} {
+		f := with(fake{})
+		f.files["/sys/devices/system/cpu/possible"] = text
+		require.Got(attaching.Processors(f))(t, want, "processors %q", text)
+	}
+}
+
+// TestLackingFields are told where the verifier comes to what stands in the place of a field, and nowhere else.
+func TestLackingFields(t *testing.T) {
+	other, sentinel := errors.New("another"), fmt.Sprintf("1: call %d", attaching.Sentinel)
+	for _, x := range []struct {
+		lacks string
+		err   error
+		told  bool
+	}{
+		{"", &attaching.Refused{Log: sentinel}, false}, {"a b", other, false}, {"a b", &attaching.Refused{Log: "1: exit"}, false},
+		{"a b", &attaching.Refused{Log: sentinel}, true},
+	} {
+		err := attaching.Explain(x.lacks, x.err)
+		require.That(t, errors.Is(err, x.err) && strings.Contains(err.Error(), "lack what the program reads (a; b)") == x.told, "%q, %v: %v", x.lacks, x.err, err)
 	}
 }
 

@@ -74,8 +74,8 @@ func TestLists(t *testing.T) {
 	}; !reflect.DeepEqual(list, want) {
 		t.Errorf("%+v", list)
 	}
-	mods := loaded([]byte("kprobesim_empty 16384 0 - Live 0xffffffffc0000000 (OE)\n"))
-	if want := []Loaded{{"kprobesim_empty", 0xffffffffc0000000, 16384}}; !reflect.DeepEqual(mods, want) {
+	mods := loaded([]byte("kprobesim_empty 16384 0 - Live 0xffffffffc0000000 (OE)\nown 4096 0 - Live 0xffffffffc0008000\nshort 4096 0 - Live\n"))
+	if want := []Loaded{{"kprobesim_empty", 0xffffffffc0000000, 16384}, {"own", 0xffffffffc0008000, 4096}}; !reflect.DeepEqual(mods, want) {
 		t.Errorf("%+v", mods)
 	}
 }

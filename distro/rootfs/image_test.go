@@ -121,6 +121,7 @@ func TestImageRefused(t *testing.T) {
 		"the other name x of this file comes":                     layer(File{Name: "y", To: "=x"}),
 		"is neither a folder nor an archive":                      one(unchanged, []byte(strings.Repeat("no archive ", 100))),
 		"damaged behind its first 3 files":                        one(unchanged, all[1][:2500]),
+		"x: damaged: unexpected EOF":                              one(unchanged, Tar(t, File{Name: "x", Data: strings.Repeat("x", 3000)})[:1024]),
 		"manifest.json: damaged":                                  bytes.Replace(Docker(t, program, all...), []byte(`"layer1/layer.tar"`), []byte(`7                 `), 1),
 		"layer9/layer.tar is not in":                              bytes.Replace(Docker(t, program, all...), []byte(`"layer1/layer.tar"`), []byte(`"layer9/layer.tar"`), 1),
 		"layer0/layer.tar: damaged: what is":                      bytes.Replace(Docker(t, program, all...), []byte("first"), []byte("worst"), 1),
@@ -157,4 +158,23 @@ func FuzzArchive(f *testing.F) {
 		}
 		wantFolders(t, to)
 	})
+}
+
+// TestLayersReplace has a file, a folder or a link in a layer, and each of them by that name in the layer above. What is above
+// stands there, and only two folders are one.
+func TestLayersReplace(t *testing.T) {
+	kinds := map[uint32]File{rootfs.Regular: {Name: "x", Data: "data"}, rootfs.Folder: {Name: "x/"}, rootfs.Link: {Name: "x", To: "other"}}
+	for below, first := range kinds {
+		for above, second := range kinds {
+			files := []File{{Name: "other/"}, {Name: "other/o", Data: "o"}, first}
+			if below == rootfs.Folder {
+				files = append(files, File{Name: "x/in", Data: "in"})
+			}
+			tree := rootfs.Tree{}
+			require.NoError(t, require.Err(tree.Archive(Docker(t, program, Tar(t, files...), Tar(t, second)))))
+			_, kept := tree["x/in"]
+			_, other := tree["other/o"]
+			require.That(t, tree["x"].Mode&0o170000 == above && kept == (below == above && above == rootfs.Folder) && other, "%o above %o: %s", above, below, names(tree))
+		}
+	}
 }
