@@ -7,13 +7,13 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// Sentinel is what replaces instructions that read a field that is not there.
+// Sentinel replaces instructions that read a field that is not there.
 const Sentinel = btf.COREBadRelocationSentinel
 
-// Option is the value of an option of a kernel.
+// Option returns the value of an option of a kernel.
 func Option(g Guest, name string) (uint64, error) { return (&loader{Guest: g}).option(name) }
 
-// Processors are how many there may be.
+// Processors returns how many there may be.
 func Processors(g Guest) (int, error) { return processors(g) }
 
 // Explain says whether the verifier refuses a program for fields that are not there.

@@ -152,7 +152,9 @@ func TestLackingFields(t *testing.T) {
 		err   error
 		told  bool
 	}{
-		{"", &attaching.Refused{Log: sentinel}, false}, {"a b", other, false}, {"a b", &attaching.Refused{Log: "1: exit"}, false},
+		{"", &attaching.Refused{Log: sentinel}, false},
+		{"a b", other, false},
+		{"a b", &attaching.Refused{Log: "1: exit"}, false},
 		{"a b", &attaching.Refused{Log: sentinel}, true},
 	} {
 		err := attaching.Explain(x.lacks, x.err)
