@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kprobesim/experiments/planning"
+	"kprobesim/internal/require"
 )
 
 // prints is code of 64 bits that prints a letter and a carriage return at the serial port, and resets the machine.
@@ -30,5 +33,17 @@ func TestBootProgress(t *testing.T) {
 	}
 	if got := out.String(); !strings.HasPrefix(got, "waitlater\n") || strings.Count(got, "\n") != 2 || !strings.Contains(got, "last") || strings.Contains(got, "\x1b") {
 		t.Errorf("progress %q", got)
+	}
+}
+
+// TestLackingKernel says which kernel is lacking, whatever is to be done with an experiment of one.
+func TestLackingKernel(t *testing.T) {
+	t.Setenv(planning.KernelFolder, t.TempDir())
+	for _, args := range [][]string{
+		{"run", "linux-probes"}, {"run", experiment, "linux-probes"}, {"trace", "linux-probes", "--point", "k"}, {"validate", "linux-probes"}, {"validate", experiment, "linux-probes"},
+		{"plan", "linux-probes"}, {"timeline", "linux-probes", "--point", "k"},
+	} {
+		code, stdout, stderr := command(nil, args...)
+		require.That(t, code == exitUsage && strings.Contains(stderr, "linux-probes: ") && strings.Contains(stderr, "no kernel"), "%q: exit code %d: %s%s", args, code, stdout, stderr)
 	}
 }
