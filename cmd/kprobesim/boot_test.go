@@ -40,8 +40,13 @@ func TestBootProgress(t *testing.T) {
 func TestLackingKernel(t *testing.T) {
 	t.Setenv(planning.KernelFolder, t.TempDir())
 	for _, args := range [][]string{
-		{"run", "linux-probes"}, {"run", experiment, "linux-probes"}, {"trace", "linux-probes", "--point", "k"}, {"validate", "linux-probes"}, {"validate", experiment, "linux-probes"},
-		{"plan", "linux-probes"}, {"timeline", "linux-probes", "--point", "k"},
+		{"run", "linux-probes"},
+		{"run", experiment, "linux-probes"},
+		{"trace", "linux-probes", "--point", "k"},
+		{"validate", "linux-probes"},
+		{"validate", experiment, "linux-probes"},
+		{"plan", "linux-probes"},
+		{"timeline", "linux-probes", "--point", "k"},
 	} {
 		code, stdout, stderr := command(nil, args...)
 		require.That(t, code == exitUsage && strings.Contains(stderr, "linux-probes: ") && strings.Contains(stderr, "no kernel"), "%q: exit code %d: %s%s", args, code, stdout, stderr)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/experiments/kinds"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
+	"kprobesim/results"
 )
 
 // The commands of README that try a module do so, as they are written.
@@ -80,5 +84,21 @@ func TestModulesOfOthers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMissedIsMarked has hits and returns missed, or none: figures have a mark then, and a line says what was missed.
+func TestMissedIsMarked(t *testing.T) {
+	p := bare("", "", 1)
+	p.Machine.CPU.Hz = 2_000_000_000
+	for n := range 9 {
+		row := kinds.TriedRow{Counts: kinds.Counts{Calls: 3, Hits: 3, Missed: int64(n % 3), Returns: int64(n / 3)}}
+		var out bytes.Buffer
+		newApp(&out, &out).printMissed([]kinds.TriedRow{row})
+		cells, mark := figuresOfRow(p, 300*clock.PerCycle, 3, row.Counts), ""
+		if n > 0 {
+			mark = results.MissedMark
+		}
+		require.That(t, slices.Equal(cells, []string{"100.0" + mark, "50.0" + mark}) && (out.Len() > 0) == (n > 0) && (row.Counts.AllHandled() != nil) == (n > 0), "%+v: %q, %s", row.Counts, cells, &out)
 	}
 }
