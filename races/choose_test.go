@@ -1,7 +1,10 @@
 package races
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -149,6 +152,59 @@ func order(trace []int) string {
 		s += string(rune('0' + cpu))
 	}
 	return s
+}
+
+// TestChoices holds what policies choose at many points, and what a tape notes of it: the number of a schedule keeps its meaning.
+func TestChoices(t *testing.T) {
+	policies := choosers()
+	policies["turns"] = func(uint64) chooser { return roundRobin{} }
+	for _, depth := range []int{1, 2, 4} {
+		policies[fmt.Sprintf("pct of depth %d", depth)] = func(s uint64) chooser { return newPCT(s, depth) }
+	}
+	sums := map[string]string{
+		"bounded": "67ed8b3b7e45", "turns": "655bd8a4ee0f", "random": "ff013de2131d",
+		"pct of depth 1": "0834ee5ec725", "pct of depth 2": "a77b3c7beb2b", "pct": "a155a737ac6c", "pct of depth 4": "4cbce875dc79",
+	}
+	for name := range policies {
+		sum := sha256.New()
+		x := &tape{chooser: policies[name](5)}
+		for n := range uint64(40) {
+			record(sum, x, n)
+			fmt.Fprintln(sum, x.story())
+		}
+		require.Equal(t, fmt.Sprintf("%.6x", sum.Sum(nil)), sums[name], "%s", name)
+	}
+}
+
+// record writes what is chosen at points of four CPUs that are hot, wait, sleep and store as random numbers say.
+func record(to io.Writer, x *tape, n uint64) {
+	world := rand.New(rand.NewPCG(1, n))
+	var at [4]spot
+	x.follows(func(cpu int) spot { return at[cpu] })
+	x.begin(n)
+	p, held := point{last: -1}, [len(at)]int{}
+	for i := range uint64(300) {
+		p.runnable = p.runnable[:0]
+		for awake, cpu := world.IntN(15)+1, 0; cpu < len(at); cpu++ {
+			if awake>>cpu&1 != 0 {
+				p.runnable = append(p.runnable, cpu)
+			}
+		}
+		cpu, steps := x.next(&p)
+		fmt.Fprintln(to, cpu, steps)
+		p.last, p.hot, p.spin = cpu, world.IntN(4) > 0, world.IntN(int(n)+2) == 0
+		if p.hot {
+			steps = 1 + world.IntN(steps)
+		}
+		at[cpu].insns += uint64(steps)
+		at[cpu].yields += uint64(world.IntN(8) / 7)
+		if held[cpu] += world.IntN(3); held[cpu] > 0 {
+			shown := x.drain(cpu, held[cpu])
+			held[cpu] -= shown
+			fmt.Fprintln(to, "shown", shown)
+		}
+		fmt.Fprintln(to, x.sees(world.IntN(4), cpu, i/8))
+	}
 }
 
 // TestTurnsOfAWaitedFor has a CPU work beside one that waits in a loop. Its turns have one length until the other has waited often.

@@ -287,7 +287,7 @@ func (x *covering) Step(s *cpus.Step) {
 // fetched notes that a CPU has executed a byte.
 func (x *covering) fetched(addr uint64, cpu int) {
 	r := x.replaced[addr]
-	if r == nil || r.fetched&(1<<cpu) != 0 {
+	if r == nil {
 		return
 	}
 	if r.fetched |= 1 << cpu; r.last >= 0 && r.by != cpu {

@@ -2,7 +2,9 @@ package races
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +54,7 @@ func TestCoverageOfAToy(t *testing.T) {
 		want string
 	}{
 		{func() { // as long as no task is told of
+			run(1, toyAt)
 			tell(0, kprobes.EventProbe, "registered", toyAt)
 			tell(1, kprobes.EventSync, "", 0)
 			tell(0, kprobes.EventPatch, "no such step", toyAt)
@@ -68,6 +71,12 @@ func TestCoverageOfAToy(t *testing.T) {
 			tell(0, kprobes.EventPatch, "first", toyAt)
 			run(0, toyAt) // the CPU that has stored it
 		}, "breakpoint stored, region\nbreakpoint stored, fetch before\ntail stored, site\ntail stored, fetch after\nfirst byte stored, function\n"},
+		{func() { // what the CPU itself has fetched, of its tasks
+			tell(1, smp.EventTask, "idle", 0)
+			run(0, toyAt)
+			tell(0, kprobes.EventPatch, "breakpoint", toyAt)
+			tell(1, smp.EventTask, "caller", 2)
+		}, "breakpoint stored, function\n"},
 		{func() { // the same step, seen from what the CPU is in the middle of
 			next[1] = 0
 			for context[1] = cpus.Breakpoint; context[1] < cpus.Contexts; context[1]++ {
@@ -88,6 +97,8 @@ func TestCoverageOfAToy(t *testing.T) {
 		{func() { // a task is in a detour, calls what is elsewhere, and is preempted there; the stopper comes
 			tell(0, kprobes.EventDetour, "taken", 0xa000)
 			run(1, 0xa000)
+			next[1] = 0xa001
+			tell(0, kprobes.EventProbe, "unoptimizing", toyAt)
 			next[1] = 0
 			tell(0, smp.EventGraceBegin, smp.PeriodTasks, 0)
 			tell(1, smp.EventTask, "migration/1", 3)
@@ -95,7 +106,7 @@ func TestCoverageOfAToy(t *testing.T) {
 			tell(1, smp.EventTask, "caller", 2)
 			run(1, toyAt)
 			tell(0, smp.EventStop, "exit", 0)
-		}, "detour taken, slot\ndetour taken, fetch after\nstop: run, stopper\nstop: run, off CPU\nstop: exit, elsewhere\nRCU-tasks begins, detour\n"},
+		}, "detour taken, slot\ndetour taken, fetch after\njump to go, detour\nstop: run, stopper\nstop: run, off CPU\nstop: exit, elsewhere\nRCU-tasks begins, detour\n"},
 	} {
 		tt.do()
 		c, _ := x.take()
@@ -103,6 +114,63 @@ func TestCoverageOfAToy(t *testing.T) {
 	}
 	c, _ := x.take()
 	require.Equal(t, cellsOf(c), "", "cells of a schedule without steps are")
+}
+
+// TestCoverageOfARow prints cells and pairs that are known, for people and for programs.
+func TestCoverageOfARow(t *testing.T) {
+	cell := func(step string, at ...position) (c Covered) {
+		i := slices.IndexFunc(protocolSteps[:], func(s protocolStep) bool { return s.name == step })
+		for _, p := range at {
+			c.add(i, p)
+		}
+		return c
+	}
+	r := Row{Scenario: &Scenario{Name: "s"}, Variant: &Variant{Name: "v"}, Tally: Tally{Schedules: 9, Steps: 8, Calls: 7, Hits: 6, Violations: 5}}
+	c := &r.Tally.Coverage
+	stores, both := c.Orders()
+	require.That(t, stores+both+c.Cells() == 0, "nothing is known: %d, %d and %d cells", stores, both, c.Cells())
+	many := []Pair{{"f+1", "g+1"}, {"h+1", "g+1"}, {"h+2", "g+1"}}
+	for i := range mostPairs {
+		many = append(many, Pair{fmt.Sprintf("a%02d", i), "b"})
+	}
+	for i, o := range []Outcome{
+		{Covered: cell("slot taken", atIdle, fetchedBefore), Pairs: many},
+		{Covered: cell("slot taken", atIdle)},
+		{Covered: cell("slot taken", atOffCPU)},
+		{Covered: cell("slot freed", fetchedBefore, fetchedAfter, atFunction)},
+		{Covered: cell("tail stored", fetchedAfter)},
+		{Covered: cell("jump gone", atIdle)},
+		{Covered: cell("jump gone", atIdle)},
+	} {
+		c.add(&o, uint64(i+1))
+	}
+	var b strings.Builder
+	r.coverage(&b, &Options{Coverage: true})
+	want := `
+s/v: 8 cells and 23 orders of accesses, the last new one in schedule 6 of 9; 1 of 3 kinds of stores came in front of a fetch and behind one
+         step  idle  function  off CPU  fetch before  fetch after
+   slot taken     2         -        1             1            -
+  tail stored     -         -        -             -            1
+    jump gone     2         -        -
+   slot freed     -         1        -             1            1
+23 pairs of accesses to a word by two CPUs, 0 of them in both orders; in one order only
+     2  h, then g
+     1  f, then g
+`
+	for i := range mostPairs - 2 {
+		want += fmt.Sprintf("     1  a%02d, then b\n", i)
+	}
+	require.Equal(t, b.String(), want+"  and 2 more pairs of functions\n", "the report is")
+	var j bytes.Buffer
+	c.Pairs = c.Pairs[:1]
+	require.NoError(t, ReportCoverageJSON(&j, []Row{r}))
+	var short bytes.Buffer
+	require.NoError(t, json.Compact(&short, j.Bytes()))
+	require.Equal(t, short.String(), `[{"scenario":"s","variant":"v","schedules":9,"steps":8,"calls":7,"hits":6,"violations":5,"last_new":6,"cells":[`+
+		`{"step":"slot taken","position":"idle","schedules":2},{"step":"slot taken","position":"off CPU","schedules":1},{"step":"slot taken","position":"fetch before","schedules":1},`+
+		`{"step":"tail stored","position":"fetch after","schedules":1},{"step":"jump gone","position":"idle","schedules":2},`+
+		`{"step":"slot freed","position":"function","schedules":1},{"step":"slot freed","position":"fetch before","schedules":1},{"step":"slot freed","position":"fetch after","schedules":1}],`+
+		`"pairs":[{"first":"f+1","then":"g+1"}]}]`, "for programs it is")
 }
 
 // labOf is a lab of a scenario of this program, for searches with batches of another size.

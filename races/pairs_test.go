@@ -40,6 +40,10 @@ func TestPairsOfAToy(t *testing.T) {
 			x.access(toucher{35, 0, 2}, 0x200, 4, true)
 			load(36, 1, 0x204)
 		}, "[{kprobes.poke f2+1} {f2+1 f2+2}]"},
+		{func() { // a word of which one byte is stored
+			store(41, 0, 0x2fd, 4)
+			load(42, 1, 0x300)
+		}, "[{f2+8 f2+9}]"},
 	} {
 		tt.do()
 		o := Outcome{Pairs: x.take()}
@@ -47,13 +51,13 @@ func TestPairsOfAToy(t *testing.T) {
 		c.add(&o, uint64(i+1))
 	}
 	c.add(&Outcome{Pairs: []Pair{{"f1+0", "f1+2"}}}, 9) // of another machine
-	require.Equal(t, c.Newest, 4, "the last new pair is of schedule")
+	require.Equal(t, c.Newest, 5, "the last new pair is of schedule")
 	var b strings.Builder
 	c.writePairs(&b)
-	require.Equal(t, b.String(), `5 pairs of accesses to a word by two CPUs, 2 of them in both orders; in one order only
+	require.Equal(t, b.String(), `6 pairs of accesses to a word by two CPUs, 2 of them in both orders; in one order only
+     2  f2, then f2
      1  f1, then f2
      1  kprobes.poke, then f2
-     1  f2, then f2
 `, "the report is")
 }
 
