@@ -2,6 +2,7 @@ package gdb
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -237,6 +238,7 @@ func TestReplies(t *testing.T) {
 		{"qXfer:features:read:target.xml:0,ffff", "l" + describe(&s.player.inst.m.ISA().GDB)},
 		{fmt.Sprintf("M%x,8:0102030405060708", end-4), fmt.Sprintf("E.no memory at %#x", end)},
 		{fmt.Sprintf("M%x,1:01", end-4), "OK"},
+		{"vCont;t:1;s:1", "T05thread:1;"},
 		{"vCont;c", "T05thread:1;replaylog:end;"},
 	} {
 		got, _ := s.answer([]byte(x[0]))
@@ -255,6 +257,27 @@ func TestReplies(t *testing.T) {
 	broken := func(int, bool) (stop, error) { return stop{}, errDiffers }
 	got, _ = s.resume(broken, 0, false)
 	require.That(t, got == "E."+errDiffers.Error(), "a run that fails: %s", got)
+}
+
+// TestWatchpoints stops at accesses of each kind to a return address: the return reads it, and the next call writes it. What is
+// taken out stops nothing.
+func TestWatchpoints(t *testing.T) {
+	s, fn := unconnected(t)
+	ask := func(packet string) string {
+		reply, _ := s.answer([]byte(packet))
+		return reply
+	}
+	ask(fmt.Sprintf("Z0,%x,1", fn.Entry))
+	require.Equal(t, ask("vCont;c"), "T05thread:1;swbreak:;", "the call")
+	ask(fmt.Sprintf("z0,%x,1", fn.Entry))
+	sp := binary.LittleEndian.Uint64(require.Must(hex.DecodeString(ask("p7")))(t))
+	for _, typ := range []string{"3", "2", "4", "3"} {
+		at := fmt.Sprintf("%s,%x,8", typ, sp)
+		require.Equal(t, ask("Z"+at), "OK", "a watchpoint")
+		require.Equal(t, ask("vCont;c"), fmt.Sprintf("T05thread:1;%s:%x;", map[string]string{"2": "watch", "3": "rwatch", "4": "awatch"}[typ], sp), "an access")
+		require.Equal(t, ask("z"+at), "OK", "it is taken out")
+	}
+	require.Equal(t, ask("vCont;c"), "T05thread:1;replaylog:end;", "nobody watches")
 }
 
 // TestTake holds that a state is not kept shortly after the beginning or beside another one, and that others may ask afterwards.

@@ -119,7 +119,7 @@ func TestLevelsFollowTheirDescription(t *testing.T) {
 		{"three levels", first, CacheConfig{Size: 30 << 10, Ways: 10, Line: 64}, CacheConfig{Size: 144 << 10, Ways: 12, Line: 64}},
 		{"two levels", first, CacheConfig{Size: 32 << 10, Ways: 8, Line: 64}, CacheConfig{}},
 		{"one way", CacheConfig{Size: 4 << 10, Ways: 1, Line: 64}, CacheConfig{Size: 16 << 10, Ways: 1, Line: 64}, CacheConfig{}},
-		{"lines differ", first, CacheConfig{Size: 32 << 10, Ways: 8, Line: 128}, CacheConfig{Size: 128 << 10, Ways: 16, Line: 256}},
+		{"lines differ", first, CacheConfig{Size: 32 << 10, Ways: 8, Line: 128}, CacheConfig{Size: 128 << 10, Ways: 16, Line: 512}},
 		{"lines differ, two levels", first, CacheConfig{Size: 32 << 10, Ways: 8, Line: 128}, CacheConfig{}},
 	} {
 		t.Run(x.name, func(t *testing.T) {

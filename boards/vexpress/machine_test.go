@@ -215,6 +215,12 @@ func TestRegisters(t *testing.T) {
 		{load2, gicd + 0x820, 0},    // of the wrong size
 		{store1, gicd + 0x423, 0xff},
 		{load4, gicd + 0x420, 0xf8000000},
+		{store4, gicd + 0xc00, 0}, // how interrupts of a CPU's own are signalled is fixed
+		{load4, gicd + 0xc00, 0xaaaaaaaa},
+		{store4, gicd + 0xc04, 0xffffffff},
+		{load4, gicd + 0xc04, 0x55540000},
+		{store4, gicd + 0xc08, 0xffffffff},
+		{load4, gicd + 0xc08, 0xffffffff},
 		{load4, gicd + 0xfe8, 0x2b},
 		{load4, gicc + 4, 0xf0},
 		{load4, gicc + 0x0c, 1023},

@@ -376,3 +376,34 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestLimits places what just has room in a module, and refuses one byte more: in a section, in a common symbol, and in one behind the other.
+func TestLimits(t *testing.T) {
+	zero := func(n uint64) []section {
+		return []section{{name: ".bss", typ: elf.SHT_NOBITS, flags: elf.SHF_ALLOC | elf.SHF_WRITE, loaded: true, align: 1, size: n}}
+	}
+	common := func(n uint64) []symbol { return []symbol{{name: "c", index: elf.SHN_COMMON, size: n, value: 16}} }
+	for n, fits := range map[uint64]bool{maxBytes: true, maxBytes + 1: false, 1 << 63: false, 1<<64 - 1: false} {
+		for name, o := range map[string]Object{
+			"a section": {sections: zero(n)}, "a common symbol": {symbols: common(n)},
+			"both": {sections: zero(15), symbols: common(n - 16)},
+		} {
+			o.arch = require.Must(Read("sample.o", isas()[0].file(t)))(t).arch
+			err := o.place()
+			require.That(t, (err == nil) == fits && (!fits || o.end == maxBytes), "%s of %#x bytes: %v", name, n, err)
+		}
+	}
+}
+
+// TestRelocatedNothing refuses relocations of a section without bytes.
+func TestRelocatedNothing(t *testing.T) {
+	b := isas()[0].file(t)
+	f := require.Must(elf.NewFile(bytes.NewReader(b)))(t)
+	headers := binary.LittleEndian.Uint64(b[40:])
+	for i, s := range f.Sections {
+		if s.Name == ".text" {
+			binary.LittleEndian.PutUint32(b[headers+uint64(64*i)+4:], uint32(elf.SHT_NOBITS))
+		}
+	}
+	require.Error(t, require.Err(Read("x.o", b)), "relocates .text, which has no bytes", "")
+}
