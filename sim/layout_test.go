@@ -14,11 +14,14 @@ func TestDrawLayout(t *testing.T) {
 	require.Equal(t, DrawLayout(0, 0), (Layout{}), "replicate 0 of seed 0")
 	stacks, heaps, slots, detours, phases := map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}, map[uint16]bool{}
 	keys := map[any]bool{}
+	var upper Layout // numbers in the upper half of their range
 	for seed := range uint64(2) {
 		for i := range 50 {
 			l := DrawLayout(seed, i)
 			require.Need(t, l == DrawLayout(seed, i), "seed %d, replicate %d: drawn twice, and different", seed, i)
 			require.That(t, l.Stack < stackRange && l.Stack%stackUnit == 0 && l.Heap < heapRange && l.Heap%heapUnit == 0, "seed %d, replicate %d: %+v", seed, i, l)
+			upper.Stack, upper.Heap = max(upper.Stack, l.Stack), max(upper.Heap, l.Heap)
+			upper.Slots, upper.Detours, upper.Phase = max(upper.Slots, l.Slots), max(upper.Detours, l.Detours), max(upper.Phase, l.Phase)
 			stacks[l.Stack], heaps[l.Heap], phases[l.Phase] = true, true, true
 			slots[l.Slots], detours[l.Detours] = true, true
 			keys[l.Pages], keys[l.Predictor] = true, true
@@ -28,6 +31,8 @@ func TestDrawLayout(t *testing.T) {
 		t.Errorf("%d stacks, %d heaps, %d slots, %d detours, %d phases and %d streams from 100 draws",
 			len(stacks), len(heaps), len(slots), len(detours), len(phases), len(keys))
 	}
+	require.That(t, upper.Stack >= stackRange/2 && upper.Heap >= heapRange/2 && upper.Slots>>31 == 1 && upper.Detours>>31 == 1 && upper.Phase>>15 == 1,
+		"nothing is drawn from the upper half: %+v", upper)
 	w := (Layout{Phase: 1 << 14}).Wait(1000 * clock.PerCycle)
 	require.That(t, w == 250*clock.PerCycle, "a quarter of 1000 cycles is %d ticks", w)
 }
