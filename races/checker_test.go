@@ -202,13 +202,13 @@ func (g *toyGuest) command(t *testing.T, c []string) {
 
 func TestCheckerSeesStores(t *testing.T) {
 	g := newToyGuest()
-	g.bytes[1] = 0x32
-	if _, ok := g.unseen(); !ok {
-		t.Error("a store that nobody looked at is not noticed")
-	}
-	g.run(0, toyStores)
-	if _, ok := g.unseen(); ok {
-		t.Error("a store that was looked at counts as unseen")
+	for _, at := range []uint64{1, toyHandler - toyAt + 1} {
+		g.bytes[at] = 0x32
+		_, ok := g.unseen()
+		require.That(t, ok, "a store at %#x that nobody looked at is not noticed", at)
+		g.run(0, toyStores)
+		where, ok := g.unseen()
+		require.That(t, !ok, "a store at %#x that was looked at counts as unseen in %s", at, where)
 	}
 }
 

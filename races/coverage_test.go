@@ -30,6 +30,15 @@ func cellsOf(c Covered) string {
 	return s
 }
 
+// toyStep is a step of the toy's function as it was compiled, or of another place.
+func toyStep(cpu int, pc uint64) *cpus.Step {
+	s := &cpus.Step{CPU: cpu, PC: pc}
+	if c := pc - toyAt; c < uint64(len(toyCode)) {
+		s.Code = toyCode[c:][:toyCode[c]>>4]
+	}
+	return s
+}
+
 // TestCoverageOfAToy has one CPU make steps while the other stands at known places.
 func TestCoverageOfAToy(t *testing.T) {
 	g := newToyGuest()
@@ -43,11 +52,7 @@ func TestCoverageOfAToy(t *testing.T) {
 	}
 	run := func(cpu int, pc uint64) {
 		g.syncs[cpu]++ // who enters a slot has to
-		s := &cpus.Step{CPU: cpu, PC: pc}
-		if c := pc - toyAt; c < uint64(len(toyCode)) {
-			s.Code = toyCode[c:][:toyCode[c]>>4]
-		}
-		x.Step(s)
+		x.Step(toyStep(cpu, pc))
 	}
 	for _, tt := range []struct {
 		do   func()

@@ -18,6 +18,9 @@ func TestFrozenTasksAreAtKnownPoints(t *testing.T) {
 		held := 0
 		b.k.freeze(b, false)
 		b.do(b.k.wait(b, &b.k.freezer.q, func() bool { return len(b.k.freezer.left) == 0 }, b.k.freezer.holders))
+		for _, task := range b.k.order {
+			require.Equal(t, b.k.mem.Load(task.addr, b.k.l.holdout), 0, "task %s is asked to give up its CPU", task.name)
+		}
 		if held = len(b.k.freezer.held); held != 1 {
 			t.Errorf("%d tasks are held, want the one that takes turns", held)
 		}
