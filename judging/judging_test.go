@@ -2,6 +2,7 @@ package judging
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -84,6 +85,21 @@ func TestHostSurvivesFaults(t *testing.T) {
 	if _, err := h.Cycles([]byte{0x90}, []uint64{0}); err != native.ErrPage {
 		t.Errorf("page 0: %v; want %v", err, native.ErrPage)
 	}
+}
+
+// TestProgramsFindChains has a program for each chain that faults if the address of the chain is not where programs look for it,
+// or no memory is there.
+func TestProgramsFindChains(t *testing.T) {
+	h := thisHost(t)
+	job := &native.Job{Control: control, Passes: 1, Repeats: 1}
+	for i := range 3 {
+		c := native.Chain{At: 1<<32 + uint64(i)<<24, Size: pageSize, Step: 64}
+		code := binary.LittleEndian.AppendUint64([]byte{0x48, 0xa1}, control+128+8*uint64(i)) // movabs, to %rax
+		code = binary.LittleEndian.AppendUint64(append(code, 0x48, 0xb9), c.At)               // mov $,%rcx
+		code = append(code, 0x48, 0x39, 0xc8, 0x74, 2, 0x0f, 0x0b, 0x48, 0x8b, 0, 0xc3)       // cmp; je; ud2; mov (%rax),%rax; ret
+		job.Chains, job.Programs = append(job.Chains, c), append(job.Programs, code)
+	}
+	require.NoError(t, require.Err(h.timer.Time(job)))
 }
 
 // TestRelaxations holds that each limit which is taken away is none behind it.
