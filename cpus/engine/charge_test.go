@@ -42,18 +42,67 @@ func TestWalkPrices(t *testing.T) {
 			{"outside of RAM", []uint64{outside}, false, walk},
 			{"of code", []uint64{0x40000}, true, walk + memory},
 		} {
-			var after cpus.Counters
-			took := doing(t, cfg, Loads, func(c *toy) {
-				refs := mmu.Refs{}
-				for _, pa := range x.refs {
-					refs.Add(pa)
+			for _, flags := range []uint16{Loads, Stores, Loads | Stores} {
+				var after cpus.Counters
+				took := doing(t, cfg, flags, func(c *toy) {
+					refs := mmu.Refs{}
+					for _, pa := range x.refs {
+						refs.Add(pa)
+					}
+					c.ChargeWalk(&refs, x.exec)
+					after = c.Counts
+				})
+				hidden := clock.Ticks(0)
+				if flags == Stores && cfg.Model == cpus.Window && !x.exec { // it waits for its data meanwhile
+					hidden = 2 * clock.PerCycle
 				}
-				c.ChargeWalk(&refs, x.exec)
-				after = c.Counts
-			})
-			require.Equal(t, took, x.want, "a walk of %s takes", x.name)
-			misses := [2]uint64{after.DTLBMisses, after.ITLBMisses}
-			require.Equal(t, misses, map[bool][2]uint64{false: {1, 0}, true: {0, 1}}[x.exec], "a walk of %s is counted", x.name)
+				require.That(t, took <= x.want && took >= x.want-hidden, "a walk of %s for an instruction of flags %#x takes %d, want %d", x.name, flags, took, x.want)
+				misses := [2]uint64{after.DTLBMisses, after.ITLBMisses}
+				require.Equal(t, misses, map[bool][2]uint64{false: {1, 0}, true: {0, 1}}[x.exec], "a walk of %s is counted", x.name)
+			}
+		}
+	})
+}
+
+// TestAccessWithoutADescription has nothing of an access wait for a later block, whose load has the same number, where the
+// instruction neither loads nor stores by its description.
+func TestAccessWithoutADescription(t *testing.T) {
+	models(t, func(t *testing.T, cfg *cpus.Config) {
+		c := newToy(t, cfg, 1<<20, 0x1000)
+		miss, n := false, 0
+		for i, flags := range []uint16{0, Loads, Stores} { // the second instruction of a short block, and the last of a long one
+			program := [][4]byte{{toyAdd, 1, 1, 1}, c.do(flags, func() {
+				if miss && i == 0 {
+					Load[uint64](&c.Core, 0x8000+uint64(n)<<8)
+					c.chargeTranslation(1000, false)
+					n++
+				}
+			})}
+			for len(program) < insnBits+8 {
+				program = append(program, [4]byte{toyAdd, 2, 2, 2})
+			}
+			program = append(program, program[1], [4]byte{toyHalt})
+			toyWrite(c, 0x1000*uint64(2*i+1), [4]byte{toyAdd, 1, 1, 1}, program[1], [4]byte{toyHalt})
+			toyWrite(c, 0x1000*uint64(2*i+2), program...)
+		}
+		run := func(at uint64) (took clock.Ticks) {
+			for range 3 {
+				took = c.goFrom(at)
+				c.Advance(1 << 20)
+			}
+			return took
+		}
+		var want [6]clock.Ticks
+		for i := range want {
+			want[i] = run(0x1000 * uint64(i+1))
+		}
+		for i := 2; i < len(want); i++ {
+			miss = true
+			took := run(0x1000 * uint64(i%2+1))
+			miss = false
+			require.Equal(t, took, want[i%2], "an access that is not described takes")
+			require.Equal(t, c.goFrom(0x1000*uint64(i+1)), want[i], "block %d takes behind it", i)
+			c.Advance(1 << 20)
 		}
 	})
 }

@@ -1,7 +1,5 @@
 package engine
 
-import "math/bits"
-
 // Kinds of inputs: what the model looks at but its state and the block.
 const (
 	inLate  = iota // dispatch was held up since the last block
@@ -21,15 +19,12 @@ const (
 const inputs = 512
 
 // Reasons why hitMemo cannot time the running block, in Core.irregular. The bits below are for instructions by number:
-// delays of accesses or stores that a load found are in acc. Mostly they are of the running block. What an
-// instruction meets that takes no notice of it waits there for one of a later block that does, and so
-// blocks mind the bits of their own loads.
+// delays of its accesses, or a store that a load found, are in acc.
 const (
 	insnBits          = 56                   // instructions with bits; others have reasons
 	irregularAccess   = 1 << insnBits        // something is in acc
 	irregularPart     = irregularAccess << 1 // a part of the block was settled
 	irregularDispatch = irregularAccess << 2 // dispatch was held up
-	irregularStore    = irregularAccess << 3 // a store that nobody expected was delayed
 	irregularAll      = 1<<64 - 1<<insnBits
 )
 
@@ -54,9 +49,6 @@ func (c *Core) delay(kind uint64, d ticks) {
 		return
 	}
 	c.irregular |= insnBit(c.idx) | irregularAccess
-	if kind != inMiss && c.cur.stores&insnBit(c.idx) == 0 {
-		c.irregular |= irregularStore
-	}
 	c.acc[c.idx&(accesses-1)].add(kind, d)
 }
 
@@ -129,24 +121,20 @@ func (a *access) add(kind uint64, d ticks) {
 	}
 }
 
-// tidy has Core.irregular say what is left when the running block is settled up to n.
+// tidy ends the accesses of the running block, which is settled up to n. What an instruction has met that neither loads nor
+// stores by its description, as one that reads a segment's descriptor, is in its price.
 func (c *Core) tidy(n int) {
 	c.sends = 0
 	if n != len(c.cur.ops) {
 		c.irregular |= irregularPart
 		return
 	}
-	kept := uint64(0)
-	for left := c.irregular &^ irregularAll; left != 0; left &= left - 1 {
-		a := &c.acc[bits.TrailingZeros64(left)]
-		if a.miss != 0 || a.match != noStore || a.columns != 0 {
-			kept |= left & -left
-		}
-		if a.missW != 0 || a.own != 0 || a.pair {
-			kept |= left&-left | irregularStore
+	for i := range n {
+		if a := &c.acc[i&(accesses-1)]; n > insnBits || c.irregular&insnBit(i) != 0 {
+			*a = access{store: a.store}
 		}
 	}
-	c.irregular = kept
+	c.irregular = 0
 }
 
 // gather notes the inputs of the running block's accesses up to instruction n and the delay of its dispatch, and
@@ -165,9 +153,7 @@ func (c *Core) gather(n int) (placed uint64) {
 		if uint(i-c.settled) >= uint(n-c.settled) {
 			continue
 		}
-		if r.flags&Loads != 0 || r.inOrder {
-			c.gatherLoad(i)
-		}
+		c.gatherLoad(i)
 		if r.flags&Stores != 0 || r.inOrder {
 			a := &c.acc[i&(accesses-1)]
 			if a.missW != 0 {

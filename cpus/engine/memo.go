@@ -252,11 +252,9 @@ func (c *Core) settle(n int) {
 		c.settleUntimed(n)
 		return
 	}
-	left := c.irregular &^ (c.cur.irregularMask &^ irregularStore) // the delays of its loads are used up
 	if c.window {
 		if c.outcome >= oneInput {
 			c.applyInputs()
-			left = irregularStore
 		}
 		if m := &c.memo; m.pause != 0 && m.here == 0 { // what settleWindow comes to, in line
 			m.pause--
@@ -268,11 +266,11 @@ func (c *Core) settle(n int) {
 		c.settleThroughput(n)
 	}
 	c.settled, c.outcome, c.repriced = n, 0, 0
-	if left != 0 || n != len(c.cur.ops) {
+	if c.irregular&^c.cur.irregularMask != 0 || n != len(c.cur.ops) {
 		c.tidy(n)
 		return
 	}
-	c.irregular, c.sends = 0, 0
+	c.irregular, c.sends = 0, 0 // its accesses are used up
 }
 
 // settleWindow follows the edge that the block has in the present state, if there is one. If not, the model

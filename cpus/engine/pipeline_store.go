@@ -21,7 +21,8 @@ func (c *Core) commitPairs(when ticks, a *access) {
 // storePipes is scheduleStore of a core with pipes: one for the address, where there is one, and one for the data.
 func (c *Core) storePipes(op *Op, d, done ticks, a *access) ticks {
 	p := c.pipes
-	address := p.take(p.address, max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), p.atStart)
+	address := p.take(p.address, max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), p.atStart) + a.miss
+	a.miss = 0
 	done = p.take(p.data, max(d, done), p.atStart)
 	done = max(done, address)
 	s := storeTimes{data: done}

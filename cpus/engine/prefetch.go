@@ -85,9 +85,7 @@ func (c *Core) prefetches(pa uint64, load bool, d ticks) ticks {
 	c.Settle()
 	now := max(c.retire, c.dispatch)
 	if a := &c.acc[c.idx&(accesses-1)]; c.idx != between { // an instruction of many accesses makes one behind the other
-		if now += a.missW + a.own; c.cur.ops[c.idx].Flags&Loads != 0 { // a walk for a store waits there for a load of a later block
-			now += a.miss
-		}
+		now += a.miss + a.missW + a.own
 	}
 	found := p.find(line)
 	second := d == c.l2Lat // where a line stays that was sent for

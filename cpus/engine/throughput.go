@@ -26,7 +26,10 @@ func (c *Core) settleEach(n int) {
 		}
 		at += k.issue
 		if op.Flags&Loads != 0 {
-			at += a.miss + c.ev[evLoadUse]
+			at += c.ev[evLoadUse]
+		}
+		if op.Flags&(Loads|Stores) != 0 {
+			at += a.miss
 			a.miss = 0
 		}
 		if op.Flags&Stores != 0 {
@@ -81,20 +84,17 @@ func (c *Core) settleBlock(b *timed) bool {
 				continue
 			}
 			a := &c.acc[r.at&(accesses-1)]
-			if r.flags&Loads != 0 {
-				at += a.miss
-				a.miss = 0
-			}
+			at += a.miss
+			a.miss = 0
 			if r.flags&Stores != 0 {
 				at = c.stored(at, a)
 			}
 		}
 		at += b.rest
-		if c.irregular&irregularStore != 0 {
+		if c.irregular&^b.irregularMask != 0 {
 			c.tidy(len(b.ops))
-		} else {
-			c.irregular &^= b.irregularMask // the delays of loads are used up
 		}
+		c.irregular = 0
 	}
 	c.count += uint64(len(b.ops))
 	if c.outcome == taken { // as settleBranch does, without what the window model needs
@@ -137,7 +137,7 @@ func (c *Core) record(b *timed) {
 			r.time, b.rest = b.rest, 0
 			since += r.time
 			b.records = append(b.records, r)
-			if r.flags&Loads != 0 || r.inOrder {
+			if i < insnBits {
 				b.irregularMask |= insnBit(i)
 			}
 			b.slow = b.slow || r.inOrder

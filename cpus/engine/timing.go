@@ -281,7 +281,10 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 		cost += c.extra
 	}
 	if op.Flags&Loads != 0 {
-		cost += a.miss + c.ev[evLoadUse]
+		cost += c.ev[evLoadUse]
+	}
+	if op.Flags&(Loads|Stores) != 0 {
+		cost += a.miss
 	}
 	done := d + cost
 	if op.Flags&Stores != 0 {

@@ -119,7 +119,9 @@ func (c *Core) scheduleOp(op *Op, d, next ticks, a *access) (_, retire, done tic
 func (c *Core) scheduleStore(op *Op, d, next, done ticks, a *access) ticks {
 	p := max(c.port[portStore], d)
 	c.port[portStore] = p + c.storeBusy
-	done = max(done, p, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+	p = max(p, c.ready[op.Base&regMask], c.ready[op.Index&regMask]) + a.miss
+	a.miss = 0
+	done = max(done, p)
 	c.commit(op, storeTimes{data: done}, p, max(next, done)+c.ev[evCommit], a)
 	return done
 }
