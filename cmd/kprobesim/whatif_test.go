@@ -5,13 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/running"
+	"kprobesim/experiments/schema"
 	"kprobesim/experiments/whatif"
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
+	"kprobesim/results"
 )
 
 // TestWhatIf asks a packaged kernel, for people and for programs, and passes a limit.
@@ -69,4 +75,29 @@ func TestTellWhatIf(t *testing.T) {
 			require.That(t, format == "json" == json.Valid(out.Bytes()) && strings.HasSuffix(out.String(), map[string]string{"json": "\n}\n", "text": answer.Text()}[format]), "%s:\n%s", format, &out)
 		}
 	}
+}
+
+// TestAttachCosts measures a point of a kernel once, and finds it the next time.
+func TestAttachCosts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vmlinuz")
+	require.NoError(t, os.WriteFile(file, madeUp["vmlinuz"](), 0o644))
+	measured := 0
+	a := newApp(io.Discard, io.Discard)
+	a.program = func() (string, error) { return "test", nil }
+	a.measure = func(p *schema.Point) (*kinds.Measurement, error) {
+		measured++
+		m := &kinds.Measurement{Counts: kinds.Counts{Calls: 1, Hits: 1}}
+		m.Quantities = []kinds.Quantity{{Metric: results.MetricCycles, Unit: "cycles", Num: 7, Den: 1}}
+		return m, nil
+	}
+	var o whatIfOptions
+	o.explain.boot.kernel, o.explain.boot.machine = file, "xeon-e5410"
+	o.limits = &running.Limit{}
+	keep := t.TempDir()
+	for range 2 {
+		cycles := require.Must(a.attachCosts(&o, []string{"kprobe"}, keep, 1))(t)
+		require.Got(cycles("kprobe"))(t, 7, "a hit")
+		require.Error(t, require.Err(cycles("fentry")), "no point fentry", "a point that nobody asked for")
+	}
+	require.Equal(t, measured, 1, "points were measured")
 }
