@@ -113,6 +113,10 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 	cfg.BackEnd.Defers = [][]string{nil, {"add"}, {"count"}}[rng.IntN(3)]
 	cfg.BackEnd.LateFlags = [][]string{nil, {"add"}}[rng.IntN(2)]
 	cfg.BackEnd.SplitTwice = rng.IntN(2) == 0
+	cfg.BackEnd.ForwardsInside = rng.IntN(2) == 0
+	if !cfg.BackEnd.StorePairs {
+		cfg.BackEnd.StoreBlock, cfg.BackEnd.StoreWord = 32, 4*rng.IntN(2)
+	}
 	cfg.BackEnd.ConflictStores = []int{0, 8, 128}[rng.IntN(3)]
 	cfg.Events[cpus.EventClear] = clock.Ticks(1 + rng.IntN(900))
 	cfg.BackEnd.Renames = [][]string{nil, {"load"}}[rng.IntN(2)]
@@ -156,11 +160,12 @@ func rounds(rng *rand.Rand) [][4]byte {
 			inner := len(code)
 			for range rng.IntN(12) {
 				a, b, at := uint8(8+rng.IntN(6)), uint8(8+rng.IntN(6)), uint8(rng.IntN(40))
+				wide := func() uint8 { return 20 | narrow*uint8(rng.IntN(4)/3) }
 				code = append(code, [][][4]byte{
-					{{toyAdd, 21, 20, at & 1}, {toyStore, a, 21, at}, {toyLoad, b, 20, at}},
+					{{toyAdd, 21, 20, at & 1}, {toyStore, a, 21, at}, {toyLoad, b, wide(), at}},
 					{{toyAdd, a, b, at}},
-					{{toyLoad, a, 20, at}},
-					{{toyStore, a, 20, at}},
+					{{toyLoad, a, wide(), at}},
+					{{toyStore, a, wide(), at}},
 					{{toyAdd, 20, 20, 1}},
 					{{toyFault}},
 				}[min(rng.IntN(40), 36)%6]...)

@@ -15,8 +15,8 @@ import (
 const (
 	toyNop   = iota
 	toyAdd   // a = b + c
-	toyLoad  // a = memory at register b + c
-	toyStore // memory at register b + c = a
+	toyLoad  // a = memory at register b + c: eight bytes, or two where b has narrow too
+	toyStore // memory at register b + c = a, likewise
 	toyJump  // by b and c as a number of instructions
 	toyCount // a = a - 1, and jumps as toyJump while it is not zero
 	toyHalt
@@ -34,7 +34,11 @@ type toyInsn struct {
 	op, a, b uint8
 	c        uint8
 	by       int16
+	narrow   bool
 }
+
+// narrow is beside the register of an address.
+const narrow = 32
 
 type toy struct {
 	Engine[toy, toyInsn]
@@ -54,6 +58,14 @@ type toy struct {
 	also [toyOps]uint16
 	// nops counts toyNop by its function, which code of the host does not call.
 	nops int
+}
+
+// bytes is the width of an access.
+func (in *toyInsn) bytes() int {
+	if in.narrow {
+		return 2
+	}
+	return 8
 }
 
 // toyISA describes the toy, whose classes are its operations.
@@ -148,7 +160,7 @@ func (c *toy) Deliver() {
 func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 	c.decoded++
 	code = append(code, 0, 0, 0)[:4] // where memory ends
-	in := toyInsn{code[0] % toyOps, code[1] & 31, code[2] & 31, code[3], int16(binary.LittleEndian.Uint16(code[2:]))}
+	in := toyInsn{code[0] % toyOps, code[1] & 31, code[2] & 31, code[3], int16(binary.LittleEndian.Uint16(code[2:])), code[2]&narrow != 0}
 	op := Op{Class: in.op, Len: 4, S1: 40, S2: 40, S3: 40, Base: 40, Index: 40, O1: 41, O2: 41}
 	switch in.op {
 	case toyAdd:
@@ -184,12 +196,23 @@ var toyExec = [toyOps]func(*toy, *toyInsn){
 	toyNop: func(c *toy, _ *toyInsn) { c.nops++ },
 	toyAdd: func(c *toy, in *toyInsn) { c.R[in.a] = c.R[in.b] + uint64(in.c) },
 	toyLoad: func(c *toy, in *toyInsn) {
-		if v, ok := Load[uint64](&c.Core, c.R[in.b]+uint64(in.c)); ok {
-			c.R[in.a] = v
+		at := c.R[in.b] + uint64(in.c)
+		if in.bytes() == 8 {
+			if v, ok := Load[uint64](&c.Core, at); ok {
+				c.R[in.a] = v
+			}
+		} else if v, ok := Load[uint16](&c.Core, at); ok {
+			c.R[in.a] = uint64(v)
 		}
 	},
-	toyStore: func(c *toy, in *toyInsn) { Store(&c.Core, c.R[in.b]+uint64(in.c), c.R[in.a]) },
-	toyJump:  func(c *toy, in *toyInsn) { c.Jump(uint64(4 * int64(in.by))) },
+	toyStore: func(c *toy, in *toyInsn) {
+		if at := c.R[in.b] + uint64(in.c); in.bytes() == 2 {
+			Store(&c.Core, at, uint16(c.R[in.a]))
+		} else {
+			Store(&c.Core, at, c.R[in.a])
+		}
+	},
+	toyJump: func(c *toy, in *toyInsn) { c.Jump(uint64(4 * int64(in.by))) },
 	toyCount: func(c *toy, in *toyInsn) {
 		c.R[in.a]--
 		c.Conditional(c.R[in.a] != 0, uint64(4*int64(in.by)))

@@ -33,13 +33,13 @@ func (c *toy) Emit(g *Code, block []Insn[toy, toyInsn], i int) bool {
 		toyTake(g, h.Main, in.b)
 		g.OpImm(h.Add, 8, h.Main, int32(in.c))
 		if in.op == toyStore {
-			g.Writable(8)
+			g.Writable(in.bytes())
 			toyTake(g, h.Spare, in.a)
-			g.Store(8, h.At(h.Main, 0), h.Spare)
+			g.Store(in.bytes(), h.At(h.Main, 0), h.Spare)
 			break
 		}
-		g.Readable(8)
-		g.Load(8, h.Main, h.At(h.Main, 0))
+		g.Readable(in.bytes())
+		g.Load(in.bytes(), h.Main, h.At(h.Main, 0))
 		toyGive(g, in.a)
 	case toyJump:
 		g.Goto(to)
@@ -140,14 +140,15 @@ func unbalanced(calls, returns uint8) [][4]byte {
 
 // randomBody is straight code with accesses that meet each other, and with some that are not aligned.
 func randomBody(rng *rand.Rand, most int) (code [][4]byte) {
+	wide := func() uint8 { return 20 | narrow*uint8(rng.IntN(2)) }
 	for range rng.IntN(most) {
 		a, b, at := uint8(2+rng.IntN(7)), uint8(2+rng.IntN(7)), uint8(8*rng.IntN(6)+rng.IntN(4)/3*4)
 		code = append(code, [][4]byte{
 			{toyNop},
 			{toyAdd, a, b, at},
-			{toyLoad, a, 20, at},
-			{toyStore, a, 20, at},
-			{toyLoad, a, 20, at},
+			{toyLoad, a, wide(), at + uint8(rng.IntN(4)/3*2)},
+			{toyStore, a, wide(), at},
+			{toyLoad, a, wide(), at},
 			{toyAdd, 20, 20, []uint8{8, 136}[rng.IntN(2)]},
 			jump(0),
 			{toyTime, 22},
@@ -260,6 +261,35 @@ func byBoth(t *testing.T, cfg *cpus.Config, prepare func(c *toy)) (quick *toy) {
 		sameTime(t, "host code", plain, quick)
 	}
 	return quick
+}
+
+// TestCodeForwards has chains through a store and a load of all, some or other bytes of it, on cores that hand over different ones.
+func TestCodeForwards(t *testing.T) {
+	for name, change := range map[string]func(cfg *cpus.Config){
+		"what begins where a store does": func(cfg *cpus.Config) { cfg.Events["forward_longer"] = 0 },
+		"and its first bytes":            func(cfg *cpus.Config) { cfg.Events["forward_longer"] = 9 * clock.PerCycle },
+		"any of its bytes":               func(cfg *cpus.Config) { cfg.BackEnd.ForwardsInside = true },
+		"but no parts of words": func(cfg *cpus.Config) {
+			cfg.BackEnd.ForwardsInside, cfg.BackEnd.StoreBlock, cfg.BackEnd.StoreWord, cfg.BackEnd.Renames = true, 32, 4, []string{"load"}
+		},
+	} {
+		cfg := pipedCore()
+		cfg.Events["store_forward"] = 4 * clock.PerCycle
+		change(cfg)
+		t.Run(name, func(t *testing.T) {
+			byBoth(t, cfg, func(c *toy) {
+				var code [][4]byte
+				for at := range uint8(18) {
+					for widths := range uint8(4) {
+						store, load := [4]byte{toyStore, 3, 20 | widths&1*narrow, 8}, [4]byte{toyLoad, 3, 20 | widths>>1*narrow, at}
+						code = append(code, [4]byte{toyAdd, 1, 0, 40}, store, load, count(1, -3))
+					}
+				}
+				toyWrite(c, 0x10000, append(code, [4]byte{toyHalt})...)
+				c.R[20] = 0x8000
+			})
+		})
+	}
 }
 
 // toyWrite writes instructions to memory.
