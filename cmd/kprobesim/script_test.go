@@ -110,6 +110,7 @@ var verbs = map[string]func(s *script, w ...string){
 var madeUp = map[string]func() []byte{
 	"vmlinuz": func() []byte { return made(prints) },
 	"loops":   func() []byte { return made(linuxtest.Loop) },
+	"asks":    func() []byte { return made(linuxtest.Asks) },
 }
 
 func made(code []byte) []byte {

@@ -42,6 +42,9 @@ func (s Kernel) text() uint64 {
 // Loop is Code that jumps to itself.
 var Loop = []byte{0xeb, 0xfe}
 
+// Asks is code that reads a register of the processor that none has (mov $0x12345,%ecx; rdmsr).
+var Asks = []byte{0xb9, 0x45, 0x23, 1, 0, 0x0f, 0x32}
+
 // Name is a symbol of the made-up kernel: one every 8 bytes, of which the names of some are long. The last one is where a boot
 // is over.
 func Name(i int) string {
