@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -39,4 +40,16 @@ all                                 2   16.2 %              1
 4160 B,,2.000,,strides,,loop
 128,10.000,8.000,,pages,,loop
 `, "rows")
+}
+
+// TestJudgedTells says at each hundredth block how far it is, where this host times them.
+func TestJudgedTells(t *testing.T) {
+	for measured, want := range map[string]string{"": "100 of 250 blocks\n200 of 250 blocks\n", "blocks.csv": ""} {
+		var said strings.Builder
+		tell := newApp(&said, &said).judged(&judgeOptions{measured: measured, blocks: 250})
+		for done := 1; done <= 250; done++ {
+			tell(done)
+		}
+		require.Equal(t, said.String(), want, "with --measured %q said is", measured)
+	}
 }

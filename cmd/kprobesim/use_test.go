@@ -73,6 +73,22 @@ func TestCompletedKeys(t *testing.T) {
 	require.That(t, n >= 100, "%d keys", n)
 }
 
+// TestCompletionsSayWhatFollows offers no files where a point or a key is wanted, and no space behind a key, whether or not there
+// is an experiment.
+func TestCompletionsSayWhatFollows(t *testing.T) {
+	for words, want := range map[string]cobra.ShellCompDirective{
+		"run ":                   cobra.ShellCompDirectiveDefault,
+		"run %s --set ":          cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace,
+		"run nothing --set ":     cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace,
+		"trace %s --point ":      cobra.ShellCompDirectiveNoFileComp,
+		"trace nothing --point ": cobra.ShellCompDirectiveNoFileComp,
+	} {
+		_, stdout, _ := command(nil, append([]string{"__complete"}, strings.Split(strings.ReplaceAll(words, "%s", experiment), " ")...)...)
+		offers, directive, _ := strings.Cut("\n"+stdout, "\n:")
+		require.That(t, strings.TrimSpace(directive) == fmt.Sprint(int(want)) && (len(offers) > 1) == !strings.Contains(words, "nothing"), "%s: %s", words, stdout)
+	}
+}
+
 // TestManualPages writes a page for each command, the same each time, and has man read them where there is one.
 func TestManualPages(t *testing.T) {
 	dir := t.TempDir()

@@ -101,3 +101,16 @@ func TestAttachCosts(t *testing.T) {
 	}
 	require.Equal(t, measured, 1, "points were measured")
 }
+
+// TestWhatIfFolder keeps measurements where it is told to, or with what programs of the user keep, or nowhere.
+func TestWhatIfFolder(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData", "home"} {
+		t.Setenv(name, "")
+	}
+	require.Equal(t, whatIfFolder(""), "", "without a home: the folder is")
+	for _, name := range []string{"XDG_CACHE_HOME", "LocalAppData"} {
+		t.Setenv(name, "/cache")
+	}
+	require.Equal(t, whatIfFolder("mine"), "mine", "the folder is")
+	require.That(t, strings.HasSuffix(whatIfFolder(""), filepath.Join("kprobesim", "what-if")), "the folder is %s", whatIfFolder(""))
+}
