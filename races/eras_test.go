@@ -61,6 +61,7 @@ func TestErasAgree(t *testing.T) {
 // line is executed then, and of a step that an era has some is. A switch leaves every instruction the same.
 func TestErasExclude(t *testing.T) {
 	_, of := mistakesOfEras(t)
+	of = hosttools.Share(t, "mistakes in the protocols of eras", 3, of)
 	plain, changed := map[string]*eraRun{}, 0
 	for _, m := range of {
 		executed := false
@@ -81,7 +82,7 @@ func TestErasExclude(t *testing.T) {
 		}
 		require.That(t, !m.Guest() || executed == (m.None == ""), "%s of %s: its lines are executed %v; the table says %q", &m, m.By[0], executed, m.None)
 	}
-	require.That(t, changed > 20, "switches of the program change %d runs", changed)
+	require.That(t, 4*changed > len(of), "switches of the program change %d runs, with %d mistakes", changed, len(of))
 }
 
 // TestErasExcludeGo is TestErasExclude of mistakes in the program's own code.
