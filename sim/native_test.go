@@ -26,6 +26,8 @@ func (c *caller) SP() uint64     { return c.sp }
 func (c *caller) Arg(int) uint64 { return 0 }
 func (c *caller) Return(uint64)  {}
 
+func (c *caller) Counters() *cpus.Counters { return &cpus.Counters{} }
+
 func (c *caller) Translate(va uint64) (uint64, bool) {
 	return va - imagetest.Base, va >= imagetest.Base
 }
@@ -68,6 +70,14 @@ func TestRelease(t *testing.T) {
 	require.That(t, slices.Equal(ended, []uint64{2, 3, 4, 7, 8, 9}) && len(m.pending) <= 0 && len(m.resting) <= 0, "ended are %v; %d wait, %d rest", ended, len(m.pending), len(m.resting))
 	_, more := idle.next()
 	require.That(t, !more, "a coroutine without a call goes on")
+}
+
+// TestMiddleOfASlot ends a machine whose CPU has come to a place where no native function begins.
+func TestMiddleOfASlot(t *testing.T) {
+	m := natives(t, imagetest.Kernel(), &caller{}, nil)
+	clear(m.natives)
+	m.native(0)
+	require.Error(t, m.err, "cpu 0 jumped into the middle of a native slot", "")
 }
 
 // TestYield has two calls of one CPU yield and go on in the other order, one of them on another CPU. Without a policy a call
