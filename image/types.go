@@ -267,6 +267,14 @@ func (t *typeTable) element(off dwarf.Offset, name string, index []int64) (
 // sizeOf is the size of a type, or of an array of it with the given dimensions.
 func (t *typeTable) sizeOf(off dwarf.Offset, dims []int64) (int64, error) {
 	size, err := t.plainSize(off)
+	if err != nil {
+		return 0, err
+	}
+	return times(size, dims)
+}
+
+// times multiplies a size by dimensions. One that is not known has no elements.
+func times(size int64, dims []int64) (int64, error) {
 	for _, d := range dims {
 		d = max(d, 0)
 		if size > 0 && d > maxTypeSize/size {
@@ -274,7 +282,7 @@ func (t *typeTable) sizeOf(off dwarf.Offset, dims []int64) (int64, error) {
 		}
 		size *= d
 	}
-	return size, err
+	return size, nil
 }
 
 // plainSize takes the size that the entry gives, or multiplies dimensions by the size of an element.
@@ -291,11 +299,9 @@ func (t *typeTable) plainSize(off dwarf.Offset) (int64, error) {
 		case n.tag != dwarf.TagArrayType:
 			return 0, errors.New("has a type without a size: include the header that defines it")
 		}
-		for _, d := range n.dims {
-			if d = max(d, 0); size > 0 && d > maxTypeSize/size {
-				return 0, errors.New("is larger than any memory: damaged debug information")
-			}
-			size *= d
+		var err error
+		if size, err = times(size, n.dims); err != nil {
+			return 0, err
 		}
 		off = n.typ
 	}
