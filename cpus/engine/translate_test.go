@@ -292,6 +292,15 @@ func TestCodeForwards(t *testing.T) {
 	}
 }
 
+// TestCodeOfLoopsByJumps has a loop that a buffer holds end by a branch without a condition.
+func TestCodeOfLoopsByJumps(t *testing.T) {
+	cfg := toyConfig(cpus.Window, 64)
+	cfg.FrontEnd.LoopBuffer, cfg.FrontEnd.LoopWindows = 16, 4
+	byBoth(t, cfg, func(c *toy) {
+		toyWrite(c, 0x10000, [4]byte{toyAdd, 1, 0, 60}, [4]byte{toyNop}, count(1, 1), jump(1), jump(-4), [4]byte{toyHalt})
+	})
+}
+
 // toyWrite writes instructions to memory.
 func toyWrite(c *toy, at uint64, code ...[4]byte) {
 	for i, in := range code {
