@@ -43,6 +43,8 @@ type FrontEnd struct {
 	FastBranches int
 	// FoldsStack says that what names the stack pointer needs no operation that adds up what the stack engine held back.
 	FoldsStack bool
+	// FusesNops says that a nop is one operation with the instruction in front of it, if that is no such nop.
+	FusesNops bool
 	// FoldsReads says the same of what reads the stack pointer and does not set it.
 	FoldsReads bool
 }
@@ -68,6 +70,9 @@ type BackEnd struct {
 	StoreWord int
 	// RenamesStack says that loads by the stack pointer alone are renamed. With StoreWord only whole words are.
 	RenamesStack bool
+	// RenamesSame says that loads of four bytes and more are renamed whose address has the base and the index of the store's, if
+	// neither was set since. The stack pointer may have been.
+	RenamesSame bool
 	// Renames lists classes whose loads have the data of a store without latency if their address has no index: the core
 	// predicts the store that a load finds and renames the load as a copy of that store's data.
 	Renames []string
@@ -122,8 +127,8 @@ type Fusion struct {
 // checkPipes holds a core with pipes against its limits, and one without against having none.
 func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 	if !c.BackEnd.On {
-		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.UnlaminatesFirst > 0 || c.FrontEnd.Decoders > 0 || c.FrontEnd.FoldsStack || c.FrontEnd.FoldsReads || c.FrontEnd.FastBranches > 0 {
-			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates, folds_stack, folds_stack_reads, fast_branches and decoders are for cores that have it")
+		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.UnlaminatesFirst > 0 || c.FrontEnd.Decoders > 0 || c.FrontEnd.FoldsStack || c.FrontEnd.FoldsReads || c.FrontEnd.FusesNops || c.FrontEnd.FastBranches > 0 {
+			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates, folds_stack, folds_stack_reads, fuses_nops, fast_branches and decoders are for cores that have it")
 		}
 		return
 	}
@@ -156,6 +161,7 @@ func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 		{"store_word", "store_block", b.StoreWord != 0, b.StoreBlock != 0},
 		{"split_overlap", "split_twice", b.SplitOverlap, b.SplitTwice},
 		{"renames_stack", "renames", b.RenamesStack, len(b.Renames) > 0},
+		{"renames_same", "renames", b.RenamesSame, len(b.Renames) > 0},
 	} {
 		if x.has && !x.base {
 			fail("back_end.%s: it means nothing without %s", x.key, x.of)

@@ -13,6 +13,7 @@ func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 	f.ZeroIdioms = doc.Opt(r, "zero_idioms", false, doc.Flag)
 	f.Unlaminates = doc.Opt(r, "unlaminates", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	f.FoldsStack = doc.Opt(r, "folds_stack", false, doc.Flag)
+	f.FusesNops = doc.Opt(r, "fuses_nops", false, doc.Flag)
 	f.FoldsReads = doc.Opt(r, "folds_stack_reads", false, doc.Flag)
 	fields := []field{count("fetch_bytes", &f.FetchBytes, 4, 64), count("queue", &f.Queue, 0, 1024)}
 	if r.Has("loop_buffer") {
@@ -47,6 +48,7 @@ func (mr *machineReader) backEnd(r *doc.Reader, b *cpus.BackEnd) {
 	b.AtStart, b.InGroups = binding == atStart, binding == inGroups
 	b.StorePairs = doc.Opt(r, "store_pairs", false, doc.Flag)
 	b.RenamesStack = doc.Opt(r, "renames_stack", false, doc.Flag)
+	b.RenamesSame = doc.Opt(r, "renames_same", false, doc.Flag)
 	b.Renames = doc.Opt(r, "renames", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	b.Breaks = doc.Opt(r, "breaks", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))
 	b.Defers = doc.Opt(r, "defers", nil, doc.ListOf(doc.OneOf(mr.isa.Classes...)))

@@ -50,10 +50,11 @@ func (c *Core) storesMatter() bool { return c.sequence-c.placed+c.live != 0 }
 
 // storeBlock is the last buffer that stores of one block share, for a core with words.
 type storeBlock struct {
-	words   bool
-	bytes   uint64               // bytes that it has, a bit each, of stores of parts of words and behind them
-	awaited uint64               // bytes of words that were on their way to the cache when it got a part of them
-	before  [aheadBuffers]uint64 // numbers of the first stores of this buffer and of the ones before, the last one first
+	words      bool
+	wholeWords bool                 // parts of a word are not renamed
+	bytes      uint64               // bytes that it has, a bit each, of stores of parts of words and behind them
+	awaited    uint64               // bytes of words that were on their way to the cache when it got a part of them
+	before     [aheadBuffers]uint64 // numbers of the first stores of this buffer and of the ones before, the last one first
 }
 
 // aheadBuffers is one more than the buffers before its own in which a read looks for its word.
@@ -153,7 +154,7 @@ func (c *Core) findStore(pa, n uint64) {
 	what := number<<24 | uint64(c.idx)<<8 | forwarded<<16 | inMatch
 	switch {
 	case s.pa == pa && end <= s.end:
-		if c.words && n < checkedBytes { // parts of a word are handed over, but not renamed
+		if c.wholeWords && n < checkedBytes { // parts of a word are handed over, but not renamed
 			what ^= (forwarded ^ inside) << 16
 		}
 	case s.pa < pa && end <= s.end:

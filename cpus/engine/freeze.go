@@ -78,7 +78,7 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 			if t.pushed {
 				commit |= 1
 			}
-			w = append(w, uint64(max(t.data, early)-d), commit)
+			w = append(w, uint64(max(t.data, early)-d)<<16|uint64(t.place), commit)
 		}
 	}
 	w[head+2] = sent
@@ -137,9 +137,12 @@ func (c *Core) melt(d ticks, w []uint64) {
 		w = w[1:]
 	}
 	c.stores = [forwards]storeTimes{}
+	if c.pipes != nil {
+		c.pipes.naming = ^(uint64(1) << (c.stack & regMask))
+	}
 	for ; sent != 0; sent &= sent - 1 {
 		i := uint64(bits.TrailingZeros64(sent))
-		s := storeTimes{d + ticks(w[0]), d + ticks(w[1]>>1), w[1]&1 != 0, 0}
+		s := storeTimes{data: d + ticks(int64(w[0])>>16), commit: d + ticks(w[1]>>1), pushed: w[1]&1 != 0, place: placeName(w[0])}
 		if c.conflicts != nil {
 			s.commit, s.address = d+ticks(uint32(w[1])>>1), d+ticks(w[1]>>32)
 		}

@@ -39,6 +39,9 @@ func (p *pipeline) mark(before []Op, op *Op, pc, n uint64) {
 	if last := len(before) - 1; last >= 0 && op.Pair&PairBranch != 0 && p.fuses[before[last].Pair]>>(op.Pair&7)&1 != 0 {
 		before[last].Flags |= fusedFirst
 	}
+	if p.fusesNops && op.Class == p.nop && len(before) > 0 && before[len(before)-1].Flags&fusedFirst == 0 {
+		op.Flags |= fusedFirst // with the one in front, to the same end: it has no operation of its own
+	}
 	if p.lineMask != 0 && (pc-1)|p.lineMask != (pc+n-1)|p.lineMask {
 		op.Flags |= newLine
 	}

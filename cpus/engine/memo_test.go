@@ -119,9 +119,13 @@ func anyPipes(rng *rand.Rand, cfg *cpus.Config) {
 	}
 	cfg.BackEnd.ConflictStores = []int{0, 8, 128}[rng.IntN(3)]
 	cfg.Events[cpus.EventClear] = clock.Ticks(1 + rng.IntN(900))
-	cfg.BackEnd.Renames = [][]string{nil, {"load"}}[rng.IntN(2)]
+	cfg.BackEnd.Renames, cfg.BackEnd.RenamesSame = [][]string{nil, {"load"}, {"load"}}[rng.IntN(3)], false
+	if cfg.BackEnd.Renames != nil {
+		cfg.BackEnd.RenamesSame = rng.IntN(2) == 0
+	}
+	cfg.FrontEnd.FusesNops = rng.IntN(2) == 0
 	if cfg.BackEnd.ConflictStores != 0 { // loads get ahead of stores
-		cfg.Window, cfg.LoadQueue, cfg.StoreBuffer, cfg.BackEnd.Renames = 96, 0, 40, nil
+		cfg.Window, cfg.LoadQueue, cfg.StoreBuffer, cfg.BackEnd.Renames, cfg.BackEnd.RenamesSame = 96, 0, 40, nil, false
 	}
 	cfg.Pipes = map[string][]string{}
 	for _, n := range append(Ports(), "store_address") {

@@ -27,6 +27,8 @@ type pipeline struct {
 	entered  ticks // the last store got into its buffer, where there are some
 	// constants has a bit for each register with a constant that is still to be added.
 	constants uint64
+	// naming has a bit, and maybe more bits, for each register that names the place of a store.
+	naming uint64
 	lateness
 	binding
 	misses   []ticks // when the buffers of misses are free, if they are bounded
@@ -48,10 +50,13 @@ type pipelineShape struct {
 	lineMask                       uint64 // bytes of a window of the operation cache less one
 	foldsReads, foldsStack, defers bool
 	renamesStack                   bool   // of the loads that may be renamed, those by the stack pointer alone
+	renamesSame                    bool   // those by the registers of the store
 	entering                       ticks  // from store to store of those that get into a block's buffer; 0 without
 	complex                        ticks  // a load of a Complex address takes so much longer
 	flags                          uint64 // registers that hold flags
 	lateFlags                      uint16 // operations, by their number in ISA.Fusible
+	fusesNops                      bool
+	nop                            uint8  // the class
 	fast                           uint64 // taken branches of a line without a bubble; 0 for none
 	prices                         [256]pipePrice
 }
@@ -131,6 +136,7 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 	}
 	t.initColumns(cfg)
 	t.pairs, p.foldsStack, p.renamesStack = b.StorePairs, cfg.FrontEnd.FoldsStack, b.RenamesStack
+	p.renamesSame, t.wholeWords = b.RenamesSame, b.RenamesSame || b.StoreWord != 0
 	p.foldsReads, p.complex = cfg.FrontEnd.FoldsReads, ticks(b.ComplexAddress)*clock.PerCycle
 	t.blockShift = uint(bits.TrailingZeros(uint(cfg.L1D.Line)))
 	if b.StoreBlock != 0 {
@@ -138,7 +144,7 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 		p.entering = clock.PerCycle / ticks(max(bits.OnesCount16(p.data), 1))
 		t.words = b.StoreWord != 0
 	}
-	p.fast = uint64(cfg.FrontEnd.FastBranches)
+	p.fast, p.fusesNops, p.nop = uint64(cfg.FrontEnd.FastBranches), cfg.FrontEnd.FusesNops, uint8(slices.Index(isa.Classes, "nop"))
 	p.initFusion(isa, &cfg.Fusion)
 	p.melt(0, make([]uint64, pipeWords))
 }
@@ -368,6 +374,7 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 			c.dispatch = d
 			c.settleInOrder(op, k, &c.acc[i&(accesses-1)])
 			d, done = c.dispatch, c.retire
+			c.changeNames(op)
 			continue
 		}
 		u := &p.prices[op.Class]
@@ -398,6 +405,7 @@ func (c *Core) schedulePipes(ops []Op) (done ticks) {
 			d = c.rename(d, n, wait)
 		}
 		d, done = c.executePipes(op, u, n, d, &c.acc[i&(accesses-1)])
+		c.changeNames(op)
 		if loads {
 			c.loads.take(c.retire)
 		}
@@ -496,27 +504,6 @@ func (c *Core) executePipes(op *Op, u *pipePrice, n int, d ticks, a *access) (_,
 		d = max(d, c.drained-c.slack)
 	}
 	return d, done
-}
-
-// loadPipes is loaded with a pipe, and returns the time of dispatch behind the load too. A load that was renamed as a copy of a
-// store's data has no latency.
-func (c *Core) loadPipes(op *Op, u *pipePrice, d ticks, a *access) (_, ready ticks) {
-	at := c.takeLoad(max(d, c.ready[op.Base&regMask], c.ready[op.Index&regMask]), a)
-	f := &c.stores[a.load&(forwards-1)]
-	if u.renames && a.match&foundKind == forwarded && op.Flags&Indexed == 0 && f.commit > at && c.pipes.renamesBy(op.Base, c.stack) {
-		a.match, a.miss = noStore, 0
-		return d, max(d, f.data)
-	}
-	if a.match != noStore && at < f.address && c.conflicts != nil {
-		d, at = c.conflicted(op, d, at, a)
-	}
-	if op.Flags&Complex != 0 {
-		at += c.pipes.complex
-	}
-	if a.miss != 0 && len(c.pipes.misses) != 0 {
-		a.miss = c.pipes.missing(at, a.miss) - at
-	}
-	return d, c.loadedAt(op, at, a)
 }
 
 // pipeWords are words of a state before the schedule.

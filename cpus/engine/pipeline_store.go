@@ -29,11 +29,7 @@ func (c *Core) storePipes(op *Op, d, done ticks, a *access) ticks {
 	if c.conflicts != nil {
 		s.address = address
 	}
+	c.name(op, &s)
 	c.commit(op, s, address, max(c.retire, done)+c.ev[evCommit], a)
 	return done
-}
-
-// renamesBy reports whether loads of addresses by a register may be renamed.
-func (p *pipeline) renamesBy(base, stack uint8) bool {
-	return !p.renamesStack || base == stack || base == stackAddress
 }

@@ -135,6 +135,25 @@ func TestPipesOfLaterCores(t *testing.T) {
 	})
 }
 
+// TestRenamedByRegisters renames loads that go by the registers of the store that they find, as long as nothing has set these.
+func TestRenamedByRegisters(t *testing.T) {
+	same := func(c *cpus.Config) {
+		c.Events["store_forward"] = 6 * clock.PerCycle
+		c.BackEnd.Renames, c.BackEnd.RenamesSame = []string{"load"}, true
+	}
+	store, load, nop := [4]byte{toyStore, 3, 20, 0}, [4]byte{toyLoad, 3, 20, 0}, [4]byte{toyNop}
+	byIndex := [][4]byte{{toyStore, 3, 20, 4}, {toyLoad, 3, 20, 4}}
+	timePipes(t, []pipesCase{
+		{name: "the same base", body: [][4]byte{store, load}, change: same, cycles: 80},
+		{name: "and what sets another register", body: [][4]byte{store, {toyAdd, 6, 7, 0}, load}, change: same, cycles: 80},
+		{name: "what sets the base", body: [][4]byte{store, {toyAdd, 20, 20, 0}, load}, change: same, cycles: 480},
+		{name: "behind the load", body: [][4]byte{store, load, {toyAdd, 20, 20, 0}}, change: same, cycles: 80},
+		{name: "another base of the same place", body: [][4]byte{store, {toyLoad, 3, 21, 0}}, change: same, cycles: 480},
+		{name: "an index, too", body: byIndex, change: same, cycles: 80},
+		{name: "a nop in front", body: [][4]byte{nop, nop, nop, nop, {toyAdd, 6, 7, 0}}, cycles: 100},
+	})
+}
+
 // TestBuffersOfStores times stores that share buffers of 32 bytes, and parts of words, whose rest takes the first level's latency.
 func TestBuffersOfStores(t *testing.T) {
 	at := func(offsets ...byte) (body [][4]byte) {

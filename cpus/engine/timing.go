@@ -161,6 +161,7 @@ type storeTimes struct {
 	commit  ticks // it is in the cache
 	pushed  bool  // it went where the stack pointer goes
 	address ticks // its address is known, of a core with pipes
+	place   placeName
 }
 
 // init makes the tables of the models. inOrder are classes that neither model lets overlap, beside those

@@ -178,6 +178,9 @@ func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 		}
 	case toyStore:
 		op.Flags, op.Base, op.S1 = Stores, in.b, in.a
+		if in.c&4 != 0 {
+			op.Flags |= Indexed
+		}
 	case toyJump, toyCount, toyCall, toyReturn, toyIndirect:
 		op.Flags = Ends | Branches
 		if in.op == toyCount {

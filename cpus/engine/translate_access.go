@@ -366,7 +366,7 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 	g.OpLoad(h.Cmp, 8, h.Local8, h.At(h.Local4, int32(unsafe.Offsetof(s.pa))))
 	g.Jcc(h.NotEqual, blocks)
 	g.Op(h.Cmp, 8, h.Local5, h.Local2)
-	if c.words && size < checkedBytes {
+	if c.wholeWords && size < checkedBytes {
 		g.Jcc(h.Below, blocks)
 		g.OpImm(h.Xor, 8, h.Spare, (forwarded^inside)<<16)
 		g.Jmp(note)

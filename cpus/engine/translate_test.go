@@ -272,6 +272,9 @@ func TestCodeForwards(t *testing.T) {
 		"but no parts of words": func(cfg *cpus.Config) {
 			cfg.BackEnd.ForwardsInside, cfg.BackEnd.StoreBlock, cfg.BackEnd.StoreWord, cfg.BackEnd.Renames = true, 32, 4, []string{"load"}
 		},
+		"by the same registers": func(cfg *cpus.Config) {
+			cfg.BackEnd.ForwardsInside, cfg.BackEnd.Renames, cfg.BackEnd.RenamesSame = true, []string{"load"}, true
+		},
 	} {
 		cfg := pipedCore()
 		cfg.Events["store_forward"] = 4 * clock.PerCycle
