@@ -140,6 +140,7 @@ func TestNMI(t *testing.T) {
 }
 
 // TestTimerClock holds that timers count what the machine says: cycles of the core, or of a clock of their own.
+// A few periods pass before the timer is set.
 func TestTimerClock(t *testing.T) {
 	for hz, want := range map[int64]uint64{0: 1000, 1e9: 1000, 1e8: 100, 4e9: 4000} {
 		w := pctest.New(t, 2, "boot_busy", "ticking", func(c *sim.Config) { c.TimerHz = hz })
@@ -148,6 +149,6 @@ func TestTimerClock(t *testing.T) {
 		w.MustRun(t)
 		at := require.Must(w.PerCPU(1, "count"))(t)
 		n, _ := w.Load(at, 8)
-		require.That(t, n+5 >= want && n <= want, "timers at %d Hz: %d interrupts, want about %d", hz, n, want)
+		require.That(t, n+8 >= want && n <= want, "timers at %d Hz: %d interrupts, want about %d", hz, n, want)
 	}
 }

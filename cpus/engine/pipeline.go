@@ -27,7 +27,7 @@ type pipeline struct {
 	entered  ticks // the last store got into its buffer, where there are some
 	// constants has a bit for each register with a constant that is still to be added.
 	constants uint64
-	// naming has a bit, and maybe more bits, for each register that names the place of a store.
+	// naming has the registers that name the place of a store, a bit each, and may have others.
 	naming uint64
 	lateness
 	binding
