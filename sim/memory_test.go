@@ -16,7 +16,7 @@ import (
 // TestIntegers stores and loads integers of each size and order within a page and across pages. Other sizes, and places without
 // memory, are errors.
 func TestIntegers(t *testing.T) {
-	const v, end = 0x1122334455667788, imagetest.Base + 1<<16
+	const v, end = uint64(0x1122334455667788), imagetest.Base + 1<<16
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		e := imagetest.Kernel()
 		m := natives(t, e, &caller{}, nil)
@@ -32,7 +32,7 @@ func TestIntegers(t *testing.T) {
 					continue
 				}
 				want := v & (1<<(8*size-1)<<1 - 1)
-				require.That(t, err == nil && got == uint64(want), "a load of %d bytes at %#x is %#x, %v", size, at, got, err)
+				require.That(t, err == nil && got == want, "a load of %d bytes at %#x is %#x, %v", size, at, got, err)
 				whole := make([]byte, 8)
 				if order == binary.ByteOrder(binary.LittleEndian) {
 					order.PutUint64(whole, v)
