@@ -17,6 +17,7 @@ type sentStores struct {
 	pairs      bool                 // it matters whether a store lies in the block of the one before it, lastBlock
 	lastBlock  uint64
 	blockShift uint // logarithm of a block's bytes
+	wholeWords bool // parts of a word are not renamed
 	storeBlock
 	partly uint64 // what a load finds whose bytes the store has, but from another one on: inside or blocking
 	begun  uint64 // what a load finds whose first bytes alone the store has: longer or blocking
@@ -50,11 +51,10 @@ func (c *Core) storesMatter() bool { return c.sequence-c.placed+c.live != 0 }
 
 // storeBlock is the last buffer that stores of one block share, for a core with words.
 type storeBlock struct {
-	words      bool
-	wholeWords bool                 // parts of a word are not renamed
-	bytes      uint64               // bytes that it has, a bit each, of stores of parts of words and behind them
-	awaited    uint64               // bytes of words that were on their way to the cache when it got a part of them
-	before     [aheadBuffers]uint64 // numbers of the first stores of this buffer and of the ones before, the last one first
+	words   bool
+	bytes   uint64               // bytes that it has, a bit each, of stores of parts of words and behind them
+	awaited uint64               // bytes of words that were on their way to the cache when it got a part of them
+	before  [aheadBuffers]uint64 // numbers of the first stores of this buffer and of the ones before, the last one first
 }
 
 // aheadBuffers is one more than the buffers before its own in which a read looks for its word.

@@ -36,7 +36,7 @@ const (
 	Clears                  // sets its result to zero, whatever its sources are
 	Indexed                 // the address of what it reads or writes has an index
 	namesStack              // has the stack pointer among its sources
-	fusedFirst              // is one operation with the branch behind it
+	fusedFirst              // is one operation with the branch behind it, or a nop that is one with what is in front
 	unlaminated             // is an operation more when it is renamed
 	newLine                 // begins or reaches into a window of the operation cache that its predecessor does not
 	overflows               // lies in a window of the operation cache that has too many operations to be kept

@@ -71,8 +71,8 @@ func (c *Core) becomeUntimed() {
 	c.dRecent, c.sRecent, c.dMask = q.lines, q.lines, untimedLines-1
 }
 
-// becomeTimed brings the cost model back. Nothing is in flight, and nothing that was noted before is charged. A CPU that has neighbours asks the directory again
-// before it writes a line, because they may have taken it.
+// becomeTimed brings the cost model back. Nothing is in flight, and nothing that was noted before is charged. A CPU that has
+// neighbours asks the directory again before it writes a line, because they may have taken it.
 func (c *Core) becomeTimed() {
 	q := &c.untimed
 	q.on, c.window, c.loops, c.asleep, c.aside = false, q.window, q.loops, false, q.loops
