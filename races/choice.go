@@ -90,30 +90,26 @@ func parseStory(text string) (s story, err error) {
 	return s, nil
 }
 
-// parseChoice wants the very text that the choice would be written as, so that nothing is read over.
+// parseChoice wants the very text that the choice would be written as, so nothing is read over, and what cannot be read need
+// not be told apart.
 func parseChoice(word string) (c choice, err error) {
 	from, rest, switches := strings.Cut(word, ":")
 	if !switches {
 		from, rest, c.holds = strings.Cut(word, "=")
 	}
 	if strings.Contains(from, "#") {
-		err = c.parseStore(from)
+		c.parseStore(from)
 	} else {
-		c.cpu, c.at, err = parseSpot(from)
+		c.cpu, c.at = parseSpot(from)
 	}
-	if err != nil {
-		return c, err
+	if c.holds {
+		spot, shown, _ := strings.Cut(rest, "+")
+		c.to, c.until = parseSpot(spot)
+		_, _ = fmt.Sscan(shown, &c.shown)
+	} else {
+		_, _ = fmt.Sscan(rest, &c.to)
 	}
-	switch {
-	case c.holds:
-		rest, shown, _ := strings.Cut(rest, "+")
-		if c.to, c.until, err = parseSpot(rest); err == nil && shown != "" {
-			_, err = fmt.Sscan(shown, &c.shown)
-		}
-	case switches:
-		_, err = fmt.Sscan(rest, &c.to)
-	}
-	if err == nil && (c.String() != word || c.shown < 0 || !cpuNumbers(c.cpu, c.to, c.by)) {
+	if c.String() != word || !cpuNumbers(c.cpu, c.to, c.by) {
 		err = fmt.Errorf("write CPU@INSTRUCTIONS:CPU, or CPU@INSTRUCTIONS=CPU@INSTRUCTIONS or CPU#STORE=CPU@INSTRUCTIONS for stores that wait")
 	}
 	return c, err
@@ -124,26 +120,17 @@ func cpuNumbers(all ...int) bool {
 }
 
 // parseStore reads a CPU, its store, and who does not see it.
-func (c *choice) parseStore(text string) error {
-	_, err := fmt.Sscanf(text, "%d#%d", &c.cpu, &c.store)
+func (c *choice) parseStore(text string) {
+	_, _ = fmt.Sscanf(text, "%d#%d", &c.cpu, &c.store)
 	c.by = c.cpu
-	if _, by, ok := strings.Cut(text, ">"); ok && err == nil {
-		_, err = fmt.Sscan(by, &c.by)
-	}
-	return err
+	_, by, _ := strings.Cut(text, ">")
+	_, _ = fmt.Sscan(by, &c.by)
 }
 
 // parseSpot reads a CPU and its spot.
-func parseSpot(text string) (cpu int, p spot, err error) {
-	n := 2
-	if strings.Contains(text, ".") {
-		n = 3
-	}
-	got, _ := fmt.Sscanf(text, "%d@%d.%d", &cpu, &p.insns, &p.yields)
-	if got < n {
-		err = fmt.Errorf("%q is no CPU@INSTRUCTIONS", text)
-	}
-	return cpu, p, err
+func parseSpot(text string) (cpu int, p spot) {
+	_, _ = fmt.Sscanf(text, "%d@%d.%d", &cpu, &p.insns, &p.yields)
+	return cpu, p
 }
 
 // turnLength is how many instructions a CPU executes by itself before the next one does. Kernels loop, so there must be an end.
