@@ -7,7 +7,6 @@ import (
 
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
-	"kprobesim/sim"
 )
 
 // eachSize runs a test on both kinds of kernels with different numbers of CPUs.
@@ -47,7 +46,6 @@ func fitting(t *testing.T, name string, sizes []int) []int {
 var sizes = []int{1, 2, 4, 16}
 
 // call calls a guest function.
-
 func (b *board) call(c Caller, fn string, args ...uint64) uint64 {
 	b.t.Helper()
 	v := value(c.InvokeSym(fn, args...))(b)
@@ -55,7 +53,6 @@ func (b *board) call(c Caller, fn string, args ...uint64) uint64 {
 }
 
 // percpu reads a per-CPU word.
-
 func (b *board) percpu(cpu int, name string) uint64 {
 	b.t.Helper()
 	a := value(b.m.PerCPU(cpu, name))(b)
@@ -64,7 +61,6 @@ func (b *board) percpu(cpu int, name string) uint64 {
 }
 
 // start starts threads written in Go and returns their tasks.
-
 func (b *board) start(n int, body func(c Caller, i int)) (tasks []uint64) {
 	b.t.Helper()
 	for i := range n {
@@ -124,7 +120,6 @@ func TestBoundThreadsRunWhereTheyBelong(t *testing.T) {
 }
 
 // As many loops as CPUs take hardly longer than one of them, and a counter of each CPU is enough.
-
 func TestLoopsRunAtTheSameTime(t *testing.T) {
 	const rounds = 3000
 	eachSize(t, sizes, func(t *testing.T, name string, cpus int) {
@@ -175,7 +170,6 @@ func TestQueueOfProducersAndConsumers(t *testing.T) {
 }
 
 // More sleepers than CPUs wake up on several of them.
-
 func TestSleepersMove(t *testing.T) {
 	eachSize(t, []int{2, 4, 16}, func(t *testing.T, name string, cpus int) {
 		run(t, name, Options{CPUs: cpus, Tick: true}, func(b *board) {
@@ -188,38 +182,7 @@ func TestSleepersMove(t *testing.T) {
 	})
 }
 
-// The states follow each other; all stoppers run before interrupts go off and until the end, and
-
-// nothing else runs meanwhile.
-
-// irqsOff tells whether interrupts are off on the caller's CPU.
-
-// holdStops checks that between the states disable-irq and exit every CPU has its stopper.
-
-// A grace period waits for a CPU that executes a loop and lets nobody run, and not for idle ones.
-
-// CPUs that are asked to reschedule end a grace period although their loops go on.
-
-// holdPeriods checks that grace periods begin and end in turn, and that each CPU's quiescent state lies
-
-// between.
-
-// Who asks while a grace period runs waits for the next one.
-
-// A preempted task holds a grace period of the tasks up, though not one of RCU-sched.
-
-// Without ticks nobody runs beside a loop on one CPU; with ticks loops take turns, on a preemptible
-
-// kernel even those that let nobody run.
-
-// A more urgent task that wakes up runs at once on a preemptible kernel, and when the other one lets it
-
-// on others. A less urgent one waits for the end.
-
-// Without ticks one CPU's timer wakes all sleepers in time.
-
 // The memory of tasks that have been joined serves new ones.
-
 func TestJoinedTasksAreReused(t *testing.T) {
 	run(t, plain, Options{CPUs: 4}, func(b *board) {
 		used := map[uint64]bool{}
@@ -252,21 +215,3 @@ func TestSpawn(t *testing.T) {
 		}
 	})
 }
-
-// Two runs give the same events at the same times.
-
-func TestDeterminism(t *testing.T) {
-	events := func() []sim.Event {
-		return run(t, preempt, Options{CPUs: 4, Tick: true}, func(b *board) {
-			b.join(b.start(9, func(c Caller, i int) {
-				b.call(c, "loop_sleeping", 5, 1, uint64(3000*i))
-				b.do(b.k.SynchronizeSched(c))
-				b.do(b.k.StopMachine(c, func(Caller) error { return nil }))
-			}))
-		}).events
-	}
-	a, b := events(), events()
-	require.That(t, slices.Equal(a, b) && len(a) >= 100, "%d events, then %d, not all the same", len(a), len(b))
-}
-
-// A machine in which all wait for each other says who waits for what.

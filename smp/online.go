@@ -59,7 +59,6 @@ func (k *Kernel) cameUp(c Caller) uint64 {
 		c.Charge(k.untilSpread(cpu.n).Cycles())
 	}
 	cpu.online, cpu.curr = true, k.lookUp(cpu.idle)
-	cpu.curr.running = true
 	k.wakeAll(c, &k.started)
 	k.kick(c)
 	return k.tickCount()

@@ -7,6 +7,7 @@ import (
 	"kprobesim/internal/require"
 )
 
+// TestGracePeriodWaitsForReaders: a grace period waits for a CPU that executes a loop and lets nobody run, and not for idle ones.
 func TestGracePeriodWaitsForReaders(t *testing.T) {
 	eachSize(t, []int{2, 4, 16}, func(t *testing.T, name string, cpus int) {
 		run(t, plain, Options{CPUs: cpus}, func(b *board) {
@@ -32,6 +33,7 @@ func TestGracePeriodWaitsForReaders(t *testing.T) {
 	})
 }
 
+// TestGracePeriodEndsWithRescheduling: CPUs that are asked to reschedule end a grace period although their loops go on.
 func TestGracePeriodEndsWithRescheduling(t *testing.T) {
 	eachSize(t, []int{2, 4}, func(t *testing.T, name string, cpus int) {
 		for _, force := range []int64{-1, 0, 10} {
@@ -58,6 +60,7 @@ func TestGracePeriodEndsWithRescheduling(t *testing.T) {
 	})
 }
 
+// holdPeriods checks that grace periods begin and end in turn, and that each CPU's quiescent state lies between.
 func (b *board) holdPeriods(name string) {
 	b.t.Helper()
 	open := uint64(0)
@@ -78,6 +81,7 @@ func (b *board) holdPeriods(name string) {
 	}
 }
 
+// TestGracePeriodsFollowEachOther: who asks while a grace period runs waits for the next one.
 func TestGracePeriodsFollowEachOther(t *testing.T) {
 	eachSize(t, []int{2, 4}, func(t *testing.T, name string, cpus int) {
 		b := run(t, name, Options{CPUs: cpus}, func(b *board) {
@@ -136,6 +140,7 @@ func (b *board) preempt() *preempted {
 	return p
 }
 
+// TestTasksPeriodWaitsForThePreempted: a preempted task holds a grace period of the tasks up, though not one of RCU-sched.
 func TestTasksPeriodWaitsForThePreempted(t *testing.T) {
 	b := run(t, preempt, Options{CPUs: 2, Tick: true}, func(b *board) {
 		p := b.preempt()

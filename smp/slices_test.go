@@ -8,6 +8,8 @@ import (
 	"kprobesim/internal/require"
 )
 
+// TestTimeSlices: without ticks nobody runs beside a loop on one CPU; with ticks loops take turns, on a preemptible kernel even those
+// that let nobody run.
 func TestTimeSlices(t *testing.T) {
 	for _, s := range []struct {
 		name, loop string
@@ -49,6 +51,8 @@ func TestTimeSlices(t *testing.T) {
 	}
 }
 
+// TestPriorities: a more urgent task that wakes up runs at once on a preemptible kernel, and when the other one lets it on others. A
+// less urgent one waits for the end.
 func TestPriorities(t *testing.T) {
 	for _, name := range []string{plain, preempt} {
 		run(t, name, Options{CPUs: 2, Tick: true}, func(b *board) {
@@ -87,6 +91,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
+// TestSleepersWithoutTicks: without ticks one CPU's timer wakes all sleepers in time.
 func TestSleepersWithoutTicks(t *testing.T) {
 	eachSize(t, sizes, func(t *testing.T, name string, cpus int) {
 		b := run(t, name, Options{CPUs: cpus}, func(b *board) {

@@ -38,6 +38,8 @@ func TestOnEachCPU(t *testing.T) {
 	})
 }
 
+// TestStopMachine: the states follow each other; all stoppers run before interrupts go off and until the end, and nothing else runs
+// meanwhile.
 func TestStopMachine(t *testing.T) {
 	eachSize(t, []int{2, 4, 16}, func(t *testing.T, name string, cpus int) {
 		stopped := false
@@ -124,6 +126,7 @@ func (b *board) callNumber() uint64 {
 	return 0xfc
 }
 
+// irqsOff tells whether interrupts are off on the caller's CPU.
 func (b *board) irqsOff(c Caller) bool {
 	for _, r := range b.m.CPU(c.CPU()).Registers() {
 		switch {
@@ -139,6 +142,7 @@ func (b *board) irqsOff(c Caller) bool {
 	return false
 }
 
+// holdStops checks that between the states disable-irq and exit every CPU has its stopper.
 func (b *board) holdStops(cpus int) {
 	b.t.Helper()
 	on := make([]string, cpus)

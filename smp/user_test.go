@@ -2,7 +2,6 @@ package smp
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
-	"kprobesim/sim"
 	"kprobesim/workloads"
 )
 
@@ -297,17 +295,13 @@ func TestUserTaskErrors(t *testing.T) {
 	})
 }
 
-// A machine with user tasks does the same every time.
+// TestUserTasksAreTheSameEveryTime has user tasks on three CPUs do what they did before.
 func TestUserTasksAreTheSameEveryTime(t *testing.T) {
-	once := func() []sim.Event {
-		return run(t, plain, Options{CPUs: 3, Tick: true}, func(b *board) {
-			busy := b.user(onCPU(1, "user_busy", 0))
-			sleeps := b.user(Thread{Name: "sleeps", CPU: -1, Fn: "user_sleeps", Arg: 20})
-			b.exit(b.user(Thread{Name: "calls", CPU: -1, Fn: "user_calls", Arg: 500}))
-			b.exit(sleeps)
-			b.over(busy)
-		}).events
-	}
-	a, b := once(), once()
-	require.That(t, len(a) >= 50 && slices.Equal(a, b), "%d and %d events, that differ", len(a), len(b))
+	sumEvents(t, "user", []*board{run(t, plain, Options{CPUs: 3, Tick: true}, func(b *board) {
+		busy := b.user(onCPU(1, "user_busy", 0))
+		sleeps := b.user(Thread{Name: "sleeps", CPU: -1, Fn: "user_sleeps", Arg: 20})
+		b.exit(b.user(Thread{Name: "calls", CPU: -1, Fn: "user_calls", Arg: 500}))
+		b.exit(sleeps)
+		b.over(busy)
+	})})
 }
