@@ -1,27 +1,45 @@
 package kprobes
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"hash"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
 
-// Random registering, removing, switching and calling: results never change, hits are counted, and
-// in the end the text is as it was. In every era.
+// summed is the number of operations of whose outcomes TestRandomOperations compares a sum.
+const summed = 150
+
+// TestRandomOperations registers, removes, switches and calls at random, in every era: results never change, hits are counted, and in
+// the end the text is as it was. A sum of what all probes were on the way shows a rule that decides another way than before.
 func TestRandomOperations(t *testing.T) {
-	seeds, operations := uint64(1), 150
+	seeds, operations := uint64(1), summed
 	if hosttools.Whole(t, "random operations from five seeds on every kernel", "one seed, and fewer operations") {
 		seeds, operations = 5, 400
 	}
+	var sums strings.Builder
 	for i, image := range images() {
 		for seed := range seeds {
-			bootImage(t, image, Default(), func(l *live) { newStorm(l, seed*64+uint64(i)).run(operations) })
+			var s *storm
+			o := Default()
+			o.Batch = 1 + i%4
+			bootImage(t, image, o, func(l *live) {
+				s = newStorm(l, seed*64+uint64(i))
+				s.run(operations)
+			})
+			if seed == 0 {
+				fmt.Fprintf(&sums, "%s: %.6x\n", image, s.sum.Sum(nil))
+			}
 		}
 	}
+	require.Lines(t, "testdata/storms.txt", sums.String(), *update)
 }
 
 // storm is a random sequence of operations on a few functions.
@@ -32,13 +50,14 @@ type storm struct {
 	want   map[string]uint64
 	text   map[string]string
 	probes []*Probe
+	sum    hash.Hash
 }
 
 func newStorm(l *live, seed uint64) *storm {
 	s := &storm{
 		l: l, rng: rand.New(rand.NewPCG(seed, 5)),
 		fns:  []string{"bench_target", "work_frame", "work_divide", "work_recursive", "work_checksum"},
-		want: map[string]uint64{}, text: map[string]string{},
+		want: map[string]uint64{}, text: map[string]string{}, sum: sha256.New(),
 	}
 	for _, f := range s.fns {
 		s.want[f] = l.call(f, 5, 77)
@@ -55,8 +74,11 @@ func (s *storm) bytes(fn string) string {
 }
 
 func (s *storm) run(n int) {
-	for range n {
+	for i := range n {
 		s.step()
+		if i < summed {
+			s.note()
+		}
 		for _, f := range s.fns {
 			if got := s.l.call(f, 5, 77); got != s.want[f] {
 				s.l.t.Errorf("%s returns %#x, was %#x", f, got, s.want[f])
@@ -74,6 +96,21 @@ func (s *storm) run(n int) {
 	}
 	k := s.l.k
 	require.That(s.l.t, len(k.sites) == s.l.own && !k.stray(), "without probes there are sites, slots or detour buffers left")
+}
+
+// note writes what the probes are, and what they take.
+func (s *storm) note() {
+	k := s.l.k
+	fmt.Fprintln(s.sum, len(k.sites), k.slots.taken(), k.detours.taken(), len(k.freeing), k.Busy(), s.l.percpu("handler_hits"))
+	for _, p := range s.probes {
+		st := s.l.state(p)
+		why := st.Refusal
+		st.Refusal = nil
+		fmt.Fprintln(s.sum, st, k.flags(p.Addr))
+		if why != nil {
+			fmt.Fprintln(s.sum, why.Rule)
+		}
+	}
 }
 
 func (s *storm) step() {

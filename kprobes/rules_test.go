@@ -13,7 +13,7 @@ import (
 	"kprobesim/internal/require"
 )
 
-var update = flag.Bool("update", false, "write the outcomes of testdata/rules")
+var update = flag.Bool("update", false, "write the outcomes in testdata")
 
 // TestRules holds the rules of the architectures against testdata/rules/IMAGE.txt, a case a line: what is asked, inputs,
 // and behind " => " the outcome. The first word of a case is a method of ruled.

@@ -228,7 +228,7 @@ func (m *pastModel) written(pa uint64, v byte) {
 	}
 }
 
-// byteAt is what a CPU sees: its own youngest store, or the newest one of all that it does not miss. Of -1, what all have.
+// byteAt has a byte as a CPU sees it: of its own youngest store, or of the newest one of all that it does not miss. CPU -1 misses none.
 func (m *pastModel) byteAt(cpu int, pa uint64) byte {
 	all := m.of[pa]
 	if cpu >= 0 {
