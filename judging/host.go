@@ -9,9 +9,15 @@ import (
 	"kprobesim/internal/native"
 )
 
+// timer executes programs: native.Timer, but in tests.
+type timer interface {
+	Time(j *native.Job) ([][]uint64, error)
+	Close()
+}
+
 // Host times blocks on this processor.
 type Host struct {
-	timer *native.Timer
+	timer timer
 	clock [2][]byte // chains of dependent additions, of which each takes a cycle
 	tick  float64   // ticks of the time-stamp counter in a core cycle, when it was timed last
 	crowd []byte    // takes all that another thread of the core would take from a block

@@ -56,7 +56,7 @@ func measureLinux(p *schema.Point, watch func(*sim.Machine) cpus.Observer) (*Mea
 	if err != nil {
 		return nil, err
 	}
-	counts, err := b.counts(p, site, plain, with, seen)
+	counts, err := site.counts(p, b.lab.Kernel().Image.Symbol, plain, with, seen)
 	if err != nil {
 		return nil, err
 	}

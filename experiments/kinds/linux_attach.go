@@ -43,7 +43,7 @@ func (b *bench) attachment(p *schema.Point, o measuring.Order) (_ measuring.Orde
 }
 
 // attachedHits counts how often a region has reached what is attached: entries of each of its programs, or of a function of the kernel.
-func (b *bench) attachedHits(a *attaching.Attached, seen arrivals) (n int64, err error) {
+func attachedHits(a *attaching.Attached, kernel lookup, seen arrivals) (n int64, err error) {
 	if a.Function == "" {
 		for _, p := range a.Programs {
 			if n = seen[p.Entry()]; n != seen[a.Programs[0].Entry()] {
@@ -53,7 +53,7 @@ func (b *bench) attachedHits(a *attaching.Attached, seen arrivals) (n int64, err
 		}
 		return n, nil
 	}
-	n, ok := seen.at(b, a.Function)
+	n, ok := seen.at(kernel, a.Function)
 	if !ok {
 		return 0, fmt.Errorf("the kernel has no function %s, by which hits are counted", a.Function)
 	}

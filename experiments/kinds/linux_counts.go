@@ -3,6 +3,7 @@ package kinds
 import (
 	"kprobesim/cpus"
 	"kprobesim/experiments/schema"
+	"kprobesim/image"
 )
 
 // arrivals counts the executions of every instruction of a region, by its address. The kernel of a distribution executes
@@ -12,10 +13,13 @@ type arrivals map[uint64]int64
 // Step implements cpus.Observer.
 func (a arrivals) Step(s *cpus.Step) { a[s.PC]++ }
 
+// lookup finds a function of a kernel.
+type lookup func(name string) (image.Symbol, bool)
+
 // at is how often the first function was entered of those that the kernel has.
-func (a arrivals) at(b *bench, functions ...string) (n int64, ok bool) {
+func (a arrivals) at(kernel lookup, functions ...string) (n int64, ok bool) {
 	for _, name := range functions {
-		if fn, ok := b.lab.Kernel().Image.Symbol(name); ok {
+		if fn, ok := kernel(name); ok {
 			return a[fn.Addr], true
 		}
 	}
@@ -26,7 +30,7 @@ func (a arrivals) at(b *bench, functions ...string) (n int64, ok bool) {
 // function by which it counts a missed hit, and one to which every return probed function returns that found an instance. The
 // name of the latter depends on the version. All trace events of user probes have one handler, and a kernel counts none that
 // it misses.
-func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arrivals) (c Counts, err error) {
+func (s *site) counts(p *schema.Point, kernel lookup, plain, with *stretch, seen arrivals) (c Counts, err error) {
 	l := p.Probe.Linux
 	if l.What == schema.LinuxNone {
 		return c, nil
@@ -35,7 +39,7 @@ func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arri
 	var entered int64 // of return probes of the kernel
 	switch {
 	case with.attached != nil:
-		c.Hits, err = b.attachedHits(with.attached, seen)
+		c.Hits, err = attachedHits(with.attached, kernel, seen)
 		return c, err
 	case l.What == schema.LinuxWatch:
 		c.Hits = int64(with.Debug) - int64(plain.Debug)
@@ -47,7 +51,7 @@ func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arri
 		c.Hits, entered = with.listed(seen)
 	case s.user:
 		c.Hits = seen[s.addr]
-		if handled, ok := seen.at(b, "uprobe_dispatcher"); ok && l.Handler != schema.LinuxEmpty {
+		if handled, ok := seen.at(kernel, "uprobe_dispatcher"); ok && l.Handler != schema.LinuxEmpty {
 			c.Missed = max(c.Hits-handled, 0)
 		}
 		return c, nil
@@ -57,8 +61,8 @@ func (b *bench) counts(p *schema.Point, s *site, plain, with *stretch, seen arri
 			entered = c.Hits
 		}
 	}
-	c.Missed, _ = seen.at(b, "kprobes_inc_nmissed_count")
-	returned, ok := seen.at(b, "rethook_trampoline_handler", "__kretprobe_trampoline_handler", "trampoline_handler")
+	c.Missed, _ = seen.at(kernel, "kprobes_inc_nmissed_count")
+	returned, ok := seen.at(kernel, "rethook_trampoline_handler", "__kretprobe_trampoline_handler", "trampoline_handler")
 	if ok && entered > 0 {
 		c.Returns = max(entered-c.Missed-returned, 0)
 	}

@@ -1,0 +1,245 @@
+package kinds
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"kprobesim/boards/pc"
+	"kprobesim/boards/vexpress"
+	"kprobesim/cpus"
+	"kprobesim/distro/attaching"
+	"kprobesim/distro/measuring"
+	"kprobesim/experiments/schema"
+	"kprobesim/image"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
+	"kprobesim/kprobes"
+	"kprobesim/machines"
+	"kprobesim/sim"
+	"kprobesim/workloads"
+)
+
+// madeUp is a stretch or a run with numbers that tell each of its parts from all others; with is larger than without by something else
+// in each part.
+func madeUp(seed uint64) cpus.Counters {
+	c := cpus.Counters{Instructions: 100_000 + 977*seed, L1IMisses: 11 * seed, L1DMisses: 13 * seed, L2Misses: 17 * seed, ITLBMisses: 19 * seed, DTLBMisses: 23 * seed, Mispredicts: 29 * seed}
+	for context := range c.Time {
+		for phase := range c.Time[context] {
+			c.Time[context][phase] = clock.Ticks(60*(100+uint64(context)*7+uint64(phase)*3)*seed + 31*seed)
+			c.Count[context][phase] = uint64(context+1) * uint64(phase+1) * seed
+		}
+	}
+	return c
+}
+
+// byPhase sums them up by phase.
+func byPhase(c *cpus.Counters) map[image.Phase]clock.Ticks {
+	all := map[image.Phase]clock.Ticks{}
+	for context := range c.Time {
+		for phase, t := range c.Time[context] {
+			all[image.Phase(phase)] += t
+		}
+	}
+	return all
+}
+
+// pointOf is a point of a packaged kernel.
+func pointOf(l schema.LinuxProbe) *schema.Point {
+	p := &schema.Point{Machine: &machines.Machine{}, Linux: &schema.Linux{}, Workload: schema.Workload{Loop: "read", Target: "vfs_read", Hits: 40, Warmup: 30}}
+	p.Machine.CPU.Hz = 2_000_000_000
+	p.Probe = schema.Probe{Name: "p", Mode: kprobes.Emulated, Linux: &l}
+	return p
+}
+
+// observed writes what was observed.
+func observed(m *Measurement) string {
+	var b strings.Builder
+	for _, q := range m.Quantities {
+		fmt.Fprintf(&b, "  %s %d/%d %s\n", q.Metric, q.Num, q.Den, q.Unit)
+	}
+	for _, n := range m.Notes {
+		fmt.Fprintf(&b, "  %s\n", n)
+	}
+	return b.String()
+}
+
+// programs of a way or an object.
+func programs(names ...string) (all []attaching.Program) {
+	for i, name := range names {
+		all = append(all, attaching.Program{Name: name, Code: [][2]uint64{{uint64(0x100 * (i + 1)), 64}, {0x9000, 64}}})
+	}
+	return all
+}
+
+// everyProbe are probes of each kind.
+func everyProbe() []schema.LinuxProbe {
+	object := &schema.UserObject{Path: "my.bpf.o"}
+	return []schema.LinuxProbe{
+		{What: schema.LinuxNone},
+		{What: schema.LinuxKprobe},
+		{What: schema.LinuxKretprobe, Target: "f"},
+		{What: schema.LinuxUprobe, Loop: "function"},
+		{What: "uretprobe"},
+		{What: schema.LinuxWatch},
+		{What: schema.LinuxModule},
+		{What: schema.LinuxObject, Object: object},
+		{What: "fentry", Program: attaching.Count},
+		{What: "tool", Tool: &schema.UserTool{Command: []string{"/bin/tool"}, Settle: 7}},
+		{What: schema.LinuxUprobe, Handler: schema.LinuxEmpty},
+	}
+}
+
+// LinuxRegions says what is made of a region of a loop, for each kind of probe, where the machine is made up.
+func LinuxRegions(t *testing.T) string {
+	t.Helper()
+	var out strings.Builder
+	symbols := map[string]uint64{"uprobe_dispatcher": 0x50, "kprobes_inc_nmissed_count": 0x51, "trampoline_handler": 0x52, "__kretprobe_trampoline_handler": 0x53, "vfs_read": 0x54}
+	kernel := func(name string) (image.Symbol, bool) { return image.Symbol{Addr: symbols[name]}, symbols[name] != 0 }
+	seen := arrivals{0x100: 40, 0x200: 40, 0x300: 39, 0x50: 39, 0x51: 2, 0x52: 30, 0x53: 35, 0x54: 40, 0x7: 40, 0x8: 5}
+	region := func(seed uint64) *stretch {
+		c := madeUp(seed)
+		return &stretch{
+			Region: &measuring.Region{Breakpoints: c.L1IMisses, Debug: c.L1DMisses}, time: c.Total(), instructions: int64(c.Instructions),
+			exceptions: int64(c.Mispredicts), phases: byPhase(&c),
+		}
+	}
+	for _, probe := range everyProbe() {
+		p := pointOf(probe)
+		o := loopOf(p)
+		fmt.Fprintf(&out, "%s %s: loop %s %d+%d, busy %q, at %q, %q\n", probe.What, probe.Handler, o.Workload, o.Warm, o.Calls, o.Busy, placed(p), eventLine(p, "f+0x0"))
+		plain, with := region(1), region(3)
+		sites := []*site{nil, {place: "f", addr: 0x7}, {place: "/init:f", addr: 0x7, user: true}}
+		for i, s := range sites {
+			for _, with.List = range [][]measuring.Listed{nil, {{Addr: 0x7, Kind: "r"}, {Addr: 0x8, Kind: "k"}}} {
+				c, err := s.counts(p, kernel, plain, with, seen)
+				fmt.Fprintf(&out, " site %d, %d listed: %+v %v\n", i, len(with.List), c, err)
+			}
+		}
+		m := &Measurement{Counts: Counts{Calls: 40, Hits: 40}}
+		m.linux(p, plain, with)
+		out.WriteString(observed(m))
+		require.NoError(t, verifyAttached(p, with, Counts{}))
+		for i, at := range []*attaching.Attached{
+			{Programs: programs("one")}, {Programs: programs("one", "two")}, {Programs: programs("one", "two", "three")}, {Function: "vfs_read"}, {Function: "nothing"},
+		} {
+			with.attached, with.Counts, with.Counted = at, i%2 == 0, 40
+			c, err := sites[0].counts(p, kernel, plain, with, seen)
+			fmt.Fprintf(&out, " attached %d: %+v %v; %v; %v\n", i, c, err, verifyAttached(p, with, c), verifyAttached(p, with, Counts{Calls: 40, Hits: 40 + int64(i)}))
+		}
+		with.Counts, with.Counted = true, 39
+		fmt.Fprintf(&out, " %v\n", verifyAttached(p, with, Counts{Calls: 40, Hits: 40}))
+		m = &Measurement{Counts: Counts{Calls: 40, Hits: 40}}
+		m.attached(p, plain, with)
+		out.WriteString(observed(m))
+	}
+	return out.String()
+}
+
+// LinuxRuns says what is made of the run of a program on one CPU and on two, for each kind of probe.
+func LinuxRuns(t *testing.T) string {
+	t.Helper()
+	var out strings.Builder
+	run := func(seed uint64, cpus int, names ...string) *working {
+		r := &working{Outcome: &measuring.Outcome{Ticks: clock.Ticks(9_000_000 * seed), Output: []byte("printed\n")}, phases: map[image.Phase]clock.Ticks{}, entered: &entries{}}
+		for i := range cpus {
+			c := madeUp(seed + uint64(i))
+			share := measuring.Share{Counters: c, Slept: clock.Ticks(600 * seed)}
+			r.CPUs = append(r.CPUs, share)
+			r.work, r.ticks = r.work+share.Work(), r.ticks+share.Interrupted()
+			for phase, t := range byPhase(&c) {
+				r.phases[phase] += t
+			}
+		}
+		for i, name := range names {
+			r.Processes = append(r.Processes, measuring.Process{Name: name, Work: clock.Ticks(60 * (100 + 7*uint64(i)) * seed)})
+		}
+		return r
+	}
+	for i, probe := range everyProbe() {
+		p := pointOf(probe)
+		plain, with := run(1, 1+i%2, "sh", "dd", "kernel threads"), run(3, 1+i%2, "dd", "sh", "a/b é")
+		with.entered.of = programs([]string{"two", "one", "two"}[:i%4]...)
+		with.entered.n = make([]int64, len(with.entered.of))
+		for _, pc := range []uint64{0x100, 0x200, 0x100, 0x300, 0x140, 0x9000} {
+			with.entered.Step(&cpus.Step{PC: pc})
+		}
+		with.hits, with.sampled, with.Counts = 20, i%3 == 0, i%2 == 0
+		for _, with.Counted = range []uint64{17, 18, 20, 22, 23} {
+			fmt.Fprintf(&out, "%s, %d CPUs, %d counted: %v\n", probe.What, len(with.CPUs), with.Counted, with.verify(p, plain))
+		}
+		with.Counted = 19
+		with.Output = []byte("other\n")
+		fmt.Fprintf(&out, " %v\n%s", with.verify(p, plain), observed(with.measurement(p, plain)))
+		with.hits = 0
+		fmt.Fprintf(&out, " %v\n alone\n%s", with.verify(p, plain), observed(plain.measurement(p, plain)))
+		plain.Processes, with.Processes = plain.Processes[:1], with.Processes[1:2]
+		fmt.Fprintf(&out, " %q %q\n", with.byProcess(plain), metricName("a/b-é_.0\u007fZ"))
+		var o measuring.Command
+		err := attach(&probe, &o)
+		if err != nil {
+			o.Attach = nil // of a file that is none
+		}
+		fmt.Fprintf(&out, " %+v %v %d %v\n", o.Attach, o.Tool, o.Settle, err)
+	}
+	return out.String()
+}
+
+// TestLinuxNames tells interrupts from other exceptions, kernels of boards with a device tree from others, and how a module of the user's
+// and one of this program are told what to probe.
+func TestLinuxNames(t *testing.T) {
+	for name, want := range map[string]bool{"interrupt": true, "interrupt 7": true, "irq": true, "fiq": true, "breakpoint": false, "irq 3": false, "an interrupt": false} {
+		require.Equal(t, interrupt(name), want, "whether %q is an interrupt", name)
+	}
+	require.Equal(t, boardOf(&schema.Linux{Tree: []byte{0}, Date: 7}), sim.Board(vexpress.Board{}), "the board of a tree")
+	require.Equal(t, boardOf(&schema.Linux{Date: 7}), sim.Board(pc.Legacy{Date: 7}), "the board without a tree")
+	for _, x := range []struct {
+		what, want string
+		s          site
+	}{
+		{schema.LinuxKprobe, "kind=kprobe symbol=f", site{place: "f"}},
+		{schema.LinuxKprobe, "kind=kprobe symbol=f", site{place: "f+0x0"}},
+		{schema.LinuxKprobe, "kind=kprobe symbol=f offset=0x7", site{place: "f+0x7"}},
+		{schema.LinuxUprobe, "kind=uprobe symbol=/init offset=0x1234", site{place: "/init:f+0x7", user: true, file: 0x1234}},
+		{schema.LinuxWatch, "kind=watchpoint symbol=0x5678 access=2", site{place: "/init:w", addr: 0x5678}},
+	} {
+		require.Equal(t, moduleParams(pointOf(schema.LinuxProbe{What: x.what}), &x.s), x.want, "%s at %s", x.what, x.s.place)
+	}
+	got := userModule(&schema.UserModule{Path: "a/b/mine.ko", File: []byte{1}, Params: "x=1", Hits: "hits"})
+	require.Equal(t, fmt.Sprint(got.Name, got.File, got.Params, got.Hits), "mine[1]x=1hits", "a module of the user's")
+	for symbol, offset := range map[string]uint64{"f": 0, "f+0x10": 16} {
+		require.Equal(t, symbolPlace("f", offset), symbol, "a place")
+	}
+	p := pointOf(schema.LinuxProbe{Loop: "own"})
+	p.Workload.Load = schema.LinuxBusy
+	require.Equal(t, fmt.Sprint(loopOf(p).Workload, loopOf(p).Busy), "ownown", "a loop on all CPUs")
+	require.That(t, randomOf(p) == nil, "the first layout draws places")
+	p.Seed, p.Replicate = 3, 2
+	require.Equal(t, string(randomOf(p)), "kprobesim: seed 3, replicate 2", "what another layout draws by")
+}
+
+// TestMergedProfiles adds the profiles of CPUs up: one is as it is, and several have the samples of each, but for those that did nothing.
+func TestMergedProfiles(t *testing.T) {
+	im := require.Must(image.Load("x86_64-2010", require.Must(workloads.Open("x86_64-2010"))(t)))(t)
+	f, _ := im.Func("bench_target")
+	one := func(steps int) *sim.Profile {
+		p := sim.NewPhasedProfile(im)
+		for i := range steps {
+			p.Step(&cpus.Step{PC: f.Entry, Start: clock.Ticks(60 * i), End: clock.Ticks(60 * (i + 1))})
+		}
+		return p
+	}
+	for steps, want := range map[[3]int]int64{{5, 0, 0}: 5, {5, 3, 0}: 8, {1, 2, 4}: 7} {
+		b := require.Must(merged([]*sim.Profile{one(steps[0]), one(steps[1]), one(steps[2])}))(t)
+		p := require.Must(profile.ParseData(b))(t)
+		sum := int64(0)
+		for _, s := range p.Sample {
+			sum += s.Value[1]
+		}
+		require.That(t, sum == want && p.TimeNanos == 0 && p.DurationNanos == 0, "%v: %d cycles in all, want %d; %d, %d", steps, sum, want, p.TimeNanos, p.DurationNanos)
+		alone := require.Must(merged([]*sim.Profile{one(steps[0])}))(t)
+		require.Equal(t, len(require.Must(profile.ParseData(alone))(t).Sample), 1, "samples of one CPU")
+	}
+}

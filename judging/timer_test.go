@@ -1,0 +1,217 @@
+package judging
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/native"
+	"kprobesim/internal/require"
+)
+
+// noisyTimer is a host whose programs take 5 cycles a byte, of 1.5 ticks each, and what else the host does in a pass.
+type noisyTimer struct {
+	h      *Host
+	jobs   []*native.Job
+	more   func(job, pass, program int) uint64 // ticks
+	err    error
+	closed bool
+}
+
+func (f *noisyTimer) Close() { f.closed = true }
+
+// cycles of a program.
+func (f *noisyTimer) cycles(program []byte) uint64 {
+	switch {
+	case bytes.Equal(program, f.h.clock[0]):
+		return longChain*chainLoops + 100
+	case bytes.Equal(program, f.h.clock[1]):
+		return shortChain*chainLoops + 100
+	case bytes.Equal(program, f.h.crowd):
+		return 9000
+	}
+	return 5 * uint64(len(program)) * 1000
+}
+
+func (f *noisyTimer) Time(j *native.Job) (all [][]uint64, err error) {
+	kept := *j
+	f.jobs = append(f.jobs, &kept)
+	for pass := range j.Passes {
+		var ticks []uint64
+		for i, p := range j.Programs {
+			ticks = append(ticks, f.cycles(p)*3/2+f.more(len(f.jobs)-1, pass, i))
+		}
+		all = append(all, ticks)
+	}
+	return all, f.err
+}
+
+// noisy is a host with such a timer.
+func noisy(more func(job, pass, program int) uint64) (*Host, *noisyTimer) {
+	h := &Host{crowd: crowded()}
+	for i, n := range []int{longChain, shortChain} {
+		h.clock[i] = program([]byte{0x48, 0x01, 0xc8}, n, chainLoops, true)
+	}
+	f := &noisyTimer{h: h, more: more}
+	h.timer = f
+	return h, f
+}
+
+// TestHostTimes wants the time of a program that takes 5 cycles a byte, whatever else the host does in some passes, and no time where
+// less than two passes agree.
+func TestHostTimes(t *testing.T) {
+	quiet := func(_, _, _ int) uint64 { return 0 }
+	for i, c := range []struct {
+		more func(job, pass, program int) uint64
+		jobs int // 0 for a host that stays busy
+	}{
+		{quiet, 1},
+		{func(_, pass, _ int) uint64 { return 70_000 * uint64(min(1, pass%5)) }, 1},
+		{func(_, pass, program int) uint64 { return 70_000_000 * uint64(pass+1) * uint64(min(1, program)) }, 0},
+		{func(_, pass, program int) uint64 { // the longer chain takes less than the shorter one
+			return 1_000_000 * uint64(max(0, program-1)) * uint64(min(1, 3-min(3, program)))
+		}, 0},
+		{func(job, pass, _ int) uint64 { return 40_000_000 * uint64(max(0, 2-job)) * uint64(pass+1) }, 3},
+	} {
+		h, f := noisy(c.more)
+		block := []byte{0x48, 0x01, 0xd8, 0x90, 0x90}
+		pages := []uint64{0x5000}
+		v, err := h.Cycles(block, pages)
+		if c.jobs == 0 {
+			require.That(t, errors.Is(err, ErrBusy) && len(f.jobs) == rounds, "case %d: %v after %d jobs", i, err, len(f.jobs))
+			continue
+		}
+		n := times(hostLoops, long)
+		want := float64(5000*(len(program(block, long, n, true))-len(program(block, long/2, n, true)))) / float64((long-long/2)*n)
+		require.That(t, err == nil && math.Abs(v-want) < 1e-6*want && len(f.jobs) == c.jobs, "case %d: %v cycles, %v, after %d jobs; want %v after %d", i, v, err, len(f.jobs), want, c.jobs)
+		require.That(t, math.Abs(h.CycleTicks()-1.5) < 1e-9, "case %d: %v ticks a cycle", i, h.CycleTicks())
+		j := f.jobs[0]
+		require.That(t, fmt.Sprint(j.Pages) == fmt.Sprint(pages) && j.Fill == fillWord && j.Control == control && j.Passes == passes && j.Repeats == repeats, "the job is %+v", j)
+	}
+}
+
+// TestHostPrograms times two programs by their difference, one alone, and asks for what programs return.
+func TestHostPrograms(t *testing.T) {
+	h, f := noisy(func(_, pass, _ int) uint64 { return uint64(pass) })
+	more, less := make([]byte, 300), make([]byte, 100)
+	v, err := h.Difference(more, less, 4, &native.Job{Passes: 3})
+	require.That(t, err == nil && math.Abs(v-250_000) < 1e-6, "the difference is %v, %v", v, err)
+	v, err = h.Shortest(more, &native.Job{Passes: 3}, 1.01)
+	require.That(t, err == nil && v == 1_500_000 && f.jobs[1].Control == control && len(f.jobs[1].Programs) == 1, "alone it takes %v, %v", v, err)
+	got, err := h.Values(less, more)
+	require.That(t, err == nil && fmt.Sprint(got) == "[750000 2250000]" && f.jobs[2].Passes == 1, "programs return %v, %v", got, err)
+	f.more = func(_, pass, _ int) uint64 { return 50_000_000 * uint64(pass) }
+	require.That(t, errors.Is(require.Err(h.Shortest(more, &native.Job{Passes: 3}, 1.01)), ErrBusy), "times that do not agree are a time")
+	require.NoError(t, require.Err(h.Shortest(more, &native.Job{Passes: 3}, 100)))
+	f.err = errors.New("no more")
+	_, first := h.Shortest(more, &native.Job{Passes: 3}, 100)
+	for _, err := range []error{first, require.Err(h.Values(more)), require.Err(h.Difference(more, less, 1, &native.Job{Passes: 3})), require.Err(h.Cycles(less, nil))} {
+		require.Error(t, err, "no more", "a timer that fails")
+	}
+	h.Close()
+	require.That(t, f.closed, "the timer goes on")
+}
+
+// steadyClock is a processor whose counter has 1e9 ticks a second, and cycles of 2 and 4 ticks by turns; of some of its times nothing is known.
+type steadyClock struct {
+	begun         time.Time
+	asked, failed int
+	busy          bool
+	err           error
+}
+
+func (c *steadyClock) Cycles([]byte, []uint64) (float64, error) {
+	time.Sleep(time.Millisecond)
+	if c.asked++; c.busy || c.asked%3 == 0 {
+		return 0, ErrBusy
+	}
+	return 1, nil
+}
+
+func (c *steadyClock) CycleTicks() float64 {
+	return [3]float64{2, 4, 100}[(c.asked+2)%3]
+}
+
+func (c *steadyClock) Values(...[]byte) ([]uint64, error) {
+	if c.failed--; c.failed == 0 {
+		return nil, c.err
+	}
+	return []uint64{1<<40 + uint64(time.Since(c.begun).Nanoseconds())}, nil
+}
+
+// TestClock finds the frequencies of a core and of its counter, and none where nothing could be timed or asked.
+func TestClock(t *testing.T) {
+	least, most, counter, err := Clock(&steadyClock{begun: time.Now()})
+	require.That(t, err == nil && math.Abs(counter-1e9) < 2e7 && math.Abs(least-counter/4) < 1 && math.Abs(most-counter/2) < 1, "%v to %v of %v, %v", least, most, counter, err)
+	broken := errors.New("broken")
+	for i, c := range []*steadyClock{{busy: true}, {failed: 1, err: broken}, {failed: 2, err: broken}} {
+		least, most, counter, err := Clock(c)
+		require.That(t, least == 0 && most == 0 && counter == 0 && errors.Is(err, []error{ErrBusy, broken, broken}[i]), "case %d: %v, %v, %v, %v", i, least, most, counter, err)
+	}
+}
+
+// TestRunTimesTwice judges blocks on a host: the shorter time of two moments counts, what cannot be judged is left out with its reason, and
+// what else fails ends the judgement.
+func TestRunTimesTwice(t *testing.T) {
+	add := func() *Block { return &Block{Code: []byte{0x48, 0x01, 0xd8}, Class: "integer", Length: 1} }
+	blocks := func(all ...*Block) func() *Block {
+		return func() *Block {
+			if len(all) == 0 {
+				return nil
+			}
+			b := all[0]
+			all = all[1:]
+			return b
+		}
+	}
+	h, f := noisy(func(job, _, program int) uint64 { return 3_000_000 * uint64(max(0, 2-job)) * uint64(program%4%2) })
+	j := &Judging{Pricer: NewPricer(machine(t, "epyc-7713")), Host: h, MCA: &MCA{"nothing", "any"}}
+	var done []int
+	j.Progress = func(n int) { done = append(done, n) }
+	first, second := add(), add()
+	v, err := j.Run(t.Context(), 9, blocks(first, &Block{Code: []byte{0x90}, Length: 1}, &Block{Code: []byte{0x0f, 0x0b}, Class: "integer", Length: 1}, second))
+	require.That(t, err == nil && len(v.Blocks) == 2 && fmt.Sprint(done) == "[1 2]" && v.MCAName == "llvm-mca -mcpu=any", "%+v, %v, %v", v, done, err)
+	require.Equal(t, fmt.Sprint(v.Left), "map[it has an instruction that is not judged:1 it raises an exception:1]", "what is left out")
+	require.That(t, first.Native == second.Native && first.Native > 0 && first.Priced > 0.9 && first.Priced < 1.1 && first.MCA == 0, "%+v and %+v", first, second)
+	for _, err := range []error{errors.New("broken"), ErrBusy} {
+		f.err = nil
+		j.Progress = func(int) { f.err = err }
+		_, got := j.Run(t.Context(), 1, blocks(add()))
+		require.Equal(t, errors.Is(got, err), !excused(err), "whether %v ends it at the second moment", err)
+		f.err = err
+		v, got = j.Run(t.Context(), 1, blocks(add(), nil))
+		require.That(t, errors.Is(got, err) == !excused(err) && len(v.Blocks) == 0 && len(v.Left) == len(v.Left)&1, "%v at the first moment: %v, %+v", err, got, v)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	f.err, j.Progress = nil, func(int) { cancel() }
+	jobs := len(f.jobs)
+	v, err = j.Run(ctx, 2, blocks(add(), add()))
+	require.That(t, errors.Is(err, context.Canceled) && len(v.Blocks) == 1 && len(f.jobs) == jobs+1, "%v, %d blocks by %d jobs", err, len(v.Blocks), len(f.jobs)-jobs)
+}
+
+// TestMCA asks a program that answers as llvm-mca does.
+func TestMCA(t *testing.T) {
+	hosttools.Need(t, "sh", "dash", "a stand-in for llvm-mca")
+	dir := t.TempDir()
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", dir)
+	require.Error(t, require.Err(FindMCA("zen3")), "llvm-mca is not installed", "without the program")
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+path)
+	script := "#!/bin/sh\ncase \"$*\" in\n*mcpu=silent*) exit 0;;\n*mcpu=wrong*) exit 1;;\n*mcpu=other*) echo \"'other' is not a recognized processor\" >&2;;\nesac\n" +
+		"echo \"Iterations: $3 Total Cycles:   $(($(wc -l) * 150))\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "llvm-mca"), []byte(script), 0o755))
+	for _, names := range []string{"silent", "wrong", "other"} {
+		require.Error(t, require.Err(FindMCA(names)), "llvm-mca does not know the processor: "+names, "")
+	}
+	m := require.Must(FindMCA("silent", "other", "zen3", "zen4"))(t)
+	require.Equal(t, m.Name(), "llvm-mca -mcpu=zen3", "the first that it knows")
+	v := require.Must(m.Cycles([]string{"nop", "nop", "nop"}))(t)
+	require.Equal(t, v, 4.5, "cycles of three lines")
+}
