@@ -61,3 +61,15 @@ func TestPanelsOfWhatIsThere(t *testing.T) {
 		t.Errorf("%d panels, the first of %q", len(p.Panels), p.Panels[0].frame().Title)
 	}
 }
+
+// TestShowTitle puts a user's title between what a figure shows and where it is from.
+func TestShowTitle(t *testing.T) {
+	for _, x := range []struct{ was, title, want string }{
+		{"What it shows: a machine", "Mine", "What it shows: Mine (a place)"}, {"What it shows", "Mine: all", "What it shows: Mine: all (a place)"},
+		{"What it shows: a machine", "", "What it shows: a machine"},
+	} {
+		f := &Bars{Frame: Frame{Title: x.was}}
+		ShowTitle(f, x.title, "a place")
+		require.Equal(t, f.Title, x.want, "%q by %q", x.was, x.title)
+	}
+}

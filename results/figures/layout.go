@@ -50,11 +50,10 @@ func drawSurround(f Figure, c draw.Canvas) draw.Canvas {
 
 // surround returns the height of margins, title, legend and caption at a width.
 func surround(f Figure, w vg.Length) vg.Length {
-	const high = 100 * vg.Length(72)
-	c := draw.NewCanvas(&recorder.Canvas{}, w, high)
+	c := draw.NewCanvas(&recorder.Canvas{}, w, 0)
 	inner := draw.Crop(c, margin, -margin, margin, -margin)
 	left := drawSurround(f, inner)
-	return high - (left.Max.Y - left.Min.Y)
+	return left.Min.Y - left.Max.Y
 }
 
 func leading(size vg.Length) vg.Length { return size * lineHeight }
