@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// answers is what a reader makes of a document.
+// answers has the values that a reader takes from a document.
 type answers struct {
 	Text, Name, Word string
 	Flag, Is, Has    bool

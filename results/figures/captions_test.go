@@ -65,7 +65,8 @@ func TestPanelsOfWhatIsThere(t *testing.T) {
 // TestShowTitle puts a user's title between what a figure shows and where it is from.
 func TestShowTitle(t *testing.T) {
 	for _, x := range []struct{ was, title, want string }{
-		{"What it shows: a machine", "Mine", "What it shows: Mine (a place)"}, {"What it shows", "Mine: all", "What it shows: Mine: all (a place)"},
+		{"What it shows: a machine", "Mine", "What it shows: Mine (a place)"},
+		{"What it shows", "Mine: all", "What it shows: Mine: all (a place)"},
 		{"What it shows: a machine", "", "What it shows: a machine"},
 	} {
 		f := &Bars{Frame: Frame{Title: x.was}}
