@@ -101,6 +101,11 @@ func TestRecall(t *testing.T) {
 		require.That(t, !ok, "a boot with another %s is found", what)
 	}
 	c = base()
+	c.Board = closed{new(int)}
+	c.Remember("place", []byte("unknown"))
+	_, ok = c.Recall("place")
+	require.That(t, !ok && len(kept.files) == 1, "a machine that cannot be told from others was kept")
+	c = base()
 	c.Kept = nil
 	c.Remember("place", nil)
 	_, ok = c.Recall("place")
@@ -109,6 +114,12 @@ func TestRecall(t *testing.T) {
 
 // dated is a board with a clock.
 type dated struct{ Date int64 }
+
+// closed is a board that cannot be described.
+type closed struct{ at *int }
+
+func (closed) Space(*cpus.ISA) (sim.Space, error) { return sim.Space{}, nil }
+func (closed) Build(*sim.Backplane) sim.Hardware  { return nil }
 
 func (dated) Space(*cpus.ISA) (sim.Space, error) { return sim.Space{}, nil }
 func (dated) Build(*sim.Backplane) sim.Hardware  { return nil }

@@ -115,6 +115,19 @@ func TestHostPrograms(t *testing.T) {
 	for _, err := range []error{first, require.Err(h.Values(more)), require.Err(h.Difference(more, less, 1, &native.Job{Passes: 3})), require.Err(h.Cycles(less, nil))} {
 		require.Error(t, err, "no more", "a timer that fails")
 	}
+	f.err, f.more = nil, func(_, _, program int) uint64 { // the whole loop is longer than an eighth
+		if program == 1 {
+			return 1_500_000
+		}
+		return 0
+	}
+	for size, want := range map[uint64]int{mib: 2 * passes, mib + 64: farPasses} {
+		l := Loop{Body: []byte{0x90}, Copies: 4, Times: 16}
+		c := &Case{loop: l, pages: []uint64{0x5000}, chains: []native.Chain{{Size: 64}, {Size: size}}, rounds: 2}
+		v, took := require.Must(h.Time(c))(t), 1e6/float64(2*4*14)
+		j := f.jobs[len(f.jobs)-1]
+		require.That(t, math.Abs(v-took) < 1e-6 && j.Passes == want && len(j.Chains) == 2 && len(j.Pages) == 1, "%v cycles, want %v; the job is %+v", v, took, j)
+	}
 	h.Close()
 	require.That(t, f.closed, "the timer goes on")
 }

@@ -173,6 +173,7 @@ func TestARM(t *testing.T) {
 	}{
 		{0x10100, 0, true, image.PhaseUser},
 		{0xffff0008, 0, false, image.PhaseEntry},
+		{0xffff0000, 0, false, image.PhaseEntry},
 		{at["do_syscall_64"], 0, false, image.PhaseOther},
 		{at["asm_exc_int3"], 0, false, image.PhaseEntry},
 		{at["kprobe_int3_handler"], 0, false, image.PhaseDispatch},

@@ -86,10 +86,10 @@ func release(t *testing.T, release, without string) *Kernel {
 		}
 	}
 	table("exceptions", 12, 0x163)
-	table("jump labels", 16, 0x84)
-	table("static calls", 8, 0xa3)
+	table("jump labels", 16, 0x2f0, 0x84) // in no order, as a linker leaves them
+	table("static calls", 8, 0x2e0, 0xa3)
 	table("BUG places", 12, 0xc6)
-	table("ftrace sites", 8, 0x20, 0x204)
+	table("ftrace sites", 8, 0x204, 0x20)
 	table("blacklist of probes", 8, 0x60)
 	im, err := image.LoadBare("made-up", linuxtest.Kernel{Bits: 64, Code: code}.ELF(), func(*image.Image) ([]image.Symbol, error) {
 		var out []image.Symbol
@@ -366,4 +366,23 @@ func TestAll(t *testing.T) {
 		require.That(t, ok && n == min(15, len(fn.Code)-int(off)) && k.Code(at)[0] == fn.Code[off], "%#x has %d bytes", at, n)
 	}
 	require.That(t, k.Code(1) == nil, "bytes outside of every function: %x", k.Code(1))
+}
+
+// TestChanged compares the search for sites in a range with a look at each of them.
+func TestChanged(t *testing.T) {
+	k := madeUp(t)
+	r := rand.New(rand.NewPCG(8, 8))
+	for range 2000 {
+		var sites []uint64
+		for range 1 + r.IntN(4) {
+			sites = append(sites, linuxtest.Text+r.Uint64N(0x280))
+		}
+		slices.Sort(sites)
+		from := linuxtest.Text + r.Uint64N(0x280)
+		to := from + 1 + r.Uint64N(12)
+		want := slices.ContainsFunc(sites, func(at uint64) bool { return at < to && at+k.arch.site(k.text(at, 2)) > from })
+		require.Equal(t, k.changed(sites, from, to), want, "whether %#x has a site from %#x to %#x", sites, from, to)
+	}
+	near := []uint64{2}
+	require.That(t, k.changed(near, 2, 3), "a site at the beginning of all")
 }
