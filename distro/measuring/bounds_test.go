@@ -29,7 +29,10 @@ func TestBounds(t *testing.T) {
 		require.Error(t, require.Err(l.Run(x.o, nil)), x.want, "%+v", x.o)
 	}
 	for _, o := range []Order{
-		{}, {Events: []string{"p a", "p b"}}, {Events: []string{"p a"}, UserEvents: []string{"p b"}}, {Events: []string{"p a"}, Modules: []Module{{}}},
+		{},
+		{Events: []string{"p a", "p b"}},
+		{Events: []string{"p a"}, UserEvents: []string{"p b"}},
+		{Events: []string{"p a"}, Modules: []Module{{}}},
 		{Events: []string{"p a"}, Watchpoint: &Watchpoint{}},
 	} {
 		require.Error(t, require.Err(l.Arm(o)), "arming is measured of one trace event, and of nothing else", "%+v", o)

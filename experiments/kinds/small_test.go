@@ -1,0 +1,45 @@
+package kinds_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/experiments/exptest"
+	"kprobesim/experiments/kinds"
+	"kprobesim/experiments/planning"
+	"kprobesim/internal/require"
+)
+
+// TestSmall measures every point of small experiments of each kind, and holds all that was observed. Costs that move on purpose move its
+// golden file, too.
+func TestSmall(t *testing.T) {
+	exptest.Alone(t)
+	var out strings.Builder
+	small := maps.Clone(exptest.Small)
+	small[exptest.E5410] = []string{"workload.hits=20", "workload.latencies=true"}
+	small["handlers-xeon-e5410-i386"] = []string{"workload.hits=20"}
+	small["user-probes-pentium-m"] = []string{"workload.hits=20"}
+	for _, name := range slices.Sorted(maps.Keys(small)) {
+		p := require.Must(planning.NewLoader().Plan(name, small[name]))(t)
+		for i := range p.Points {
+			pt := &p.Points[i]
+			m, err := kinds.Measure(pt)
+			if err != nil {
+				fmt.Fprintf(&out, "%s %s: %v\n", name, pt.Name, err)
+				continue
+			}
+			of := fmt.Sprint(m.Whole, m.Base, m.Probed, m.Single, m.First, m.Taken, m.Accounts, m.Console)
+			fmt.Fprintf(&out, "%s %s: %+v, %q, the rest %.4x", name, pt.Name, m.Counts, m.Notes, sha256.Sum256([]byte(of)))
+			for _, q := range m.Quantities {
+				fmt.Fprintf(&out, ", %s %d/%d %s", q.Metric, q.Num, q.Den, q.Unit)
+			}
+			out.WriteString("\n")
+		}
+	}
+	require.Lines(t, filepath.Join("testdata", "small.txt"), out.String(), exptest.Updating())
+}
