@@ -2,7 +2,6 @@ package judging
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -105,22 +104,6 @@ func texts(cases []*Case) (all []string) {
 		all = append(all, c.Text)
 	}
 	return all
-}
-
-// TestChainsAreCycles follows the links of chains, and finds each place once.
-func TestChainsAreCycles(t *testing.T) {
-	for _, c := range []native.Chain{{Size: 1 << 14, Step: 64}, {Size: 1 << 18, Step: 4096, Skew: 8, Seed: 3}} {
-		c.At = chainAt
-		memory, at, n := make([]byte, c.Size), uint64(0), uint64(0)
-		c.Lay(memory)
-		for n == 0 || at != 0 {
-			at = binary.LittleEndian.Uint64(memory[at:]) - c.At
-			if n++; n > c.Size/c.Step {
-				break
-			}
-		}
-		require.Equal(t, n, c.Size/c.Step, "places of %+v", c)
-	}
 }
 
 // TestRunCases times a chain that every processor follows in 3 to 6 cycles, and leaves out a loop whose page the host cannot give.

@@ -200,9 +200,6 @@ func build(file string, b []byte) (*Node, error) {
 			bl.keyValue(here, e)
 		}
 	}
-	if err := bl.p.Error(); err != nil {
-		bl.errs.Add(Pos{File: file}, "%v", err)
-	}
 	return bl.root, bl.errs.Err()
 }
 

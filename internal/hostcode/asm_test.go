@@ -1,7 +1,9 @@
 package hostcode
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -168,6 +170,11 @@ func TestInstructions(t *testing.T) {
 		}
 		got := fmt.Sprint(in.Op, args)
 		require.That(t, err == nil && got == want && in.Len == a.Len(), "% x is %s of %d bytes, %v; want %s", a.room[:a.Len()], got, in.Len, err, want)
+		// A REX without bits is there for a byte of RSP to RDI alone, but for what extends bytes.
+		if i := bytes.IndexByte(a.room[:2], 0x40); in.Op != x86asm.MOVZX && (i == 0 || i == 1 && a.room[0] == 0x66) {
+			other, err := x86asm.Decode(slices.Concat(a.room[:i], a.room[i+1:a.Len()]), 64)
+			require.That(t, err != nil || other.Op != in.Op || other.Args != in.Args, "% x has a REX that says nothing", a.room[:a.Len()])
+		}
 	}
 }
 
