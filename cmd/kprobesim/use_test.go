@@ -296,6 +296,8 @@ func TestRoundTime(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		11*time.Minute + 40*time.Second: "12m0s", 83600 * time.Millisecond: "1m24s", 5430 * time.Millisecond: "5.4s",
 		765432 * time.Microsecond: "770ms", 45678 * time.Microsecond: "46ms",
+		99400 * time.Microsecond: "99ms", 105 * time.Millisecond: "110ms", 994 * time.Millisecond: "990ms", 1060 * time.Millisecond: "1.1s", 9940 * time.Millisecond: "9.9s",
+		10600 * time.Millisecond: "11s", 9*time.Minute + 59*time.Second: "9m59s", 10*time.Minute + 31*time.Second: "11m0s", 600 * time.Microsecond: "1ms",
 	} {
 		require.Equal(t, roundTime(d).String(), want, "%s", d)
 	}
@@ -402,13 +404,17 @@ func TestNothingIsSaidBehindTheEnd(t *testing.T) {
 	})
 }
 
-// TestOptions holds all options: their types, defaults, letters, and what one means that stands alone.
+// TestOptions holds all options: their types, defaults, letters, what one means that stands alone, and which exclude each other.
 func TestOptions(t *testing.T) {
 	var list strings.Builder
 	var of func(c *cobra.Command)
 	of = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			fmt.Fprintf(&list, "%s --%s %s %q, letter %q, alone %q, hidden %v\n", c.CommandPath(), f.Name, f.Value.Type(), f.DefValue, f.Shorthand, f.NoOptDefVal, f.Hidden)
+			fmt.Fprintf(&list, "%s --%s %s %q, letter %q, alone %q, hidden %v", c.CommandPath(), f.Name, f.Value.Type(), f.DefValue, f.Shorthand, f.NoOptDefVal, f.Hidden)
+			if len(f.Annotations) > 0 {
+				fmt.Fprintf(&list, ", %v", f.Annotations)
+			}
+			list.WriteString("\n")
 		})
 		for _, sub := range c.Commands() {
 			of(sub)
