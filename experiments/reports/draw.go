@@ -69,7 +69,7 @@ func place(p results.Point) string { return fmt.Sprintf("%s, %s, %s", p.Machine,
 
 // drawWished draws the figure of the table [figure]. Of a collection it says where the points are from that have its metric.
 func drawWished(s *results.Set) (figures.Figure, error) {
-	if s.Wish.Metric == "" || len(s.Points()) == 0 || !several(s) {
+	if s.Wish.Metric == "" || !several(s) {
 		return figures.Wished(s, s.Wish, places(s))
 	}
 	of := s.Only(func(p results.Point) bool { _, ok := s.Get(p, s.Wish.Metric); return ok })
