@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"strings"
 	"testing"
 
 	"kprobesim/cpus"
@@ -50,4 +51,13 @@ func TestAccountOf(t *testing.T) {
 				AccountNames()[c.want])
 		}
 	}
+}
+
+// TestOtherResults are told, and equal ones are not.
+func TestOtherResults(t *testing.T) {
+	m := &Measurement{}
+	m.noteOthers(0x10, 0x10)
+	require.Equal(t, len(m.Notes), 0, "notes of equal results")
+	m.noteOthers(0x10, 0x11)
+	require.Equal(t, strings.Join(m.Notes, "; "), "the calls returned other values with the probe (sum 0x10, without 0x11)", "other results")
 }

@@ -78,12 +78,15 @@ func (s *session) unprofiled(m *Measurement, plain uint64) (err error) {
 	}
 	m.Counts = m.Probed.Counts
 	m.Accounts = s.account(before, s.read())
-	if sum != plain {
-		m.Notes = append(m.Notes,
-			fmt.Sprintf("the calls returned other values with the probe (sum %#x, without %#x)",
-				sum, plain))
-	}
+	m.noteOthers(sum, plain)
 	return s.verify()
+}
+
+// noteOthers says of a sum of results that it is another one than without the probe: a handler has changed it.
+func (m *Measurement) noteOthers(sum, plain uint64) {
+	if sum != plain {
+		m.Notes = append(m.Notes, fmt.Sprintf("the calls returned other values with the probe (sum %#x, without %#x)", sum, plain))
+	}
 }
 
 // probed makes the measured calls, of which the first is the first hit when nothing was warmed up.
