@@ -96,14 +96,19 @@ func (b *bench) run(p *schema.Point, o measuring.Order, watch func(*sim.Machine)
 	if err != nil {
 		return nil, err
 	}
+	return stretchOf(r, p.Target.ISA.Exceptions, tally.Time, attached)
+}
+
+// stretchOf is a region with its time by phase, on a processor whose exceptions have names, with what was attached.
+func stretchOf(r *measuring.Region, exceptions []string, phases map[image.Phase]clock.Ticks, attached *attaching.Attached) (*stretch, error) {
 	if r.Counters.Unmodelled > 0 {
 		return nil, fmt.Errorf("%d instructions were not modelled, the last %s", r.Counters.Unmodelled, r.Counters.LastUnknown)
 	}
-	out := &stretch{Region: r, time: r.Ticks - r.Interrupted, instructions: int64(r.Instructions), phases: tally.Time, attached: attached}
+	out := &stretch{Region: r, time: r.Ticks - r.Interrupted, instructions: int64(r.Instructions), phases: phases, attached: attached}
 	for _, n := range r.Counters.Count[cpus.Interrupted] {
 		out.instructions -= int64(n)
 	}
-	for i, name := range p.Target.ISA.Exceptions {
+	for i, name := range exceptions {
 		if !interrupt(name) {
 			out.exceptions += int64(r.Counters.Exceptions[i])
 		}

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"debug/elf"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/distro/attaching"
 	"kprobesim/distro/measuring"
+	"kprobesim/distro/probing"
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
@@ -99,13 +101,18 @@ func LinuxRegions(t *testing.T) string {
 	symbols := map[string]uint64{"uprobe_dispatcher": 0x50, "kprobes_inc_nmissed_count": 0x51, "trampoline_handler": 0x52, "__kretprobe_trampoline_handler": 0x53, "vfs_read": 0x54}
 	kernel := func(name string) (image.Symbol, bool) { return image.Symbol{Addr: symbols[name]}, symbols[name] != 0 }
 	seen := arrivals{0x100: 40, 0x200: 40, 0x300: 39, 0x50: 39, 0x51: 2, 0x52: 30, 0x53: 35, 0x54: 40, 0x7: 40, 0x8: 5}
+	names := []string{"breakpoint", "interrupt 32", "page fault", "irq", "debug"}
 	region := func(seed uint64) *stretch {
-		c := madeUp(seed)
-		return &stretch{
-			Region: &measuring.Region{Breakpoints: c.L1IMisses, Debug: c.L1DMisses}, time: c.Total(), instructions: int64(c.Instructions),
-			exceptions: int64(c.Mispredicts), phases: byPhase(&c),
+		r := &measuring.Region{Counters: madeUp(seed)}
+		for i := range names {
+			r.Counters.Exceptions[i] = seed * uint64(10+i*i)
 		}
+		r.Ticks, r.Instructions, r.Interrupted = r.Counters.Total(), r.Counters.Instructions, 777
+		r.Breakpoints, r.Debug = r.Counters.Exceptions[0], r.Counters.Exceptions[4]
+		return require.Must(stretchOf(r, names, byPhase(&r.Counters), nil))(t)
 	}
+	unknown := &measuring.Region{Counters: cpus.Counters{Unmodelled: 1, LastUnknown: "cpuid"}}
+	require.Error(t, require.Err(stretchOf(unknown, names, nil, nil)), "1 instructions were not modelled, the last cpuid", "a region with an unknown instruction")
 	for _, probe := range everyProbe() {
 		p := pointOf(probe)
 		o := loopOf(p)
@@ -142,31 +149,44 @@ func LinuxRegions(t *testing.T) string {
 func LinuxRuns(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
-	run := func(seed uint64, cpus int, names ...string) *working {
-		r := &working{Outcome: &measuring.Outcome{Ticks: clock.Ticks(9_000_000 * seed), Output: []byte("printed\n")}, phases: map[image.Phase]clock.Ticks{}, entered: &entries{}}
+	run := func(seed uint64, cpus int, hit *entries, attached *attaching.Attached, names ...string) *working {
+		o := &measuring.Outcome{Ticks: clock.Ticks(9_000_000 * seed), Output: []byte("printed\n")}
+		phases := map[image.Phase]clock.Ticks{}
 		for i := range cpus {
 			c := madeUp(seed + uint64(i))
-			share := measuring.Share{Counters: c, Slept: clock.Ticks(600 * seed)}
-			r.CPUs = append(r.CPUs, share)
-			r.work, r.ticks = r.work+share.Work(), r.ticks+share.Interrupted()
+			o.CPUs = append(o.CPUs, measuring.Share{Counters: c, Slept: clock.Ticks(600 * seed)})
 			for phase, t := range byPhase(&c) {
-				r.phases[phase] += t
+				phases[phase] += t
 			}
 		}
 		for i, name := range names {
-			r.Processes = append(r.Processes, measuring.Process{Name: name, Work: clock.Ticks(60 * (100 + 7*uint64(i)) * seed)})
+			o.Processes = append(o.Processes, measuring.Process{Name: name, Work: clock.Ticks(60 * (100 + 7*uint64(i)) * seed)})
 		}
+		r := require.Must(workingOf(o, hit, attached))(t)
+		r.phases = phases
 		return r
+	}
+	unknown := measuring.Outcome{Output: []byte("said"), CPUs: []measuring.Share{{}, {Counters: cpus.Counters{Unmodelled: 2, LastUnknown: "cpuid"}}}}
+	ended, cut := unknown, unknown
+	ended.Status, cut.Cut = 3<<8, true
+	for want, o := range map[string]*measuring.Outcome{
+		"2 instructions were not modelled, the last cpuid": &unknown, "exit status 3; it has printed:\nsaid": &ended, "more than the 4 bytes that are compared": &cut,
+	} {
+		require.Error(t, require.Err(workingOf(o, &entries{}, nil)), want, "a run")
 	}
 	for i, probe := range everyProbe() {
 		p := pointOf(probe)
-		plain, with := run(1, 1+i%2, "sh", "dd", "kernel threads"), run(3, 1+i%2, "dd", "sh", "a/b é")
-		with.entered.of = programs([]string{"two", "one", "two"}[:i%4]...)
-		with.entered.n = make([]int64, len(with.entered.of))
+		hit := &entries{of: programs([]string{"two", "one", "two"}[:i%4]...), n: []int64{10, 5, 3}[:i%4]}
 		for _, pc := range []uint64{0x100, 0x200, 0x100, 0x300, 0x140, 0x9000} {
-			with.entered.Step(&cpus.Step{PC: pc})
+			hit.Step(&cpus.Step{PC: pc})
 		}
-		with.hits, with.sampled, with.Counts = 20, i%3 == 0, i%2 == 0
+		attached := &attaching.Attached{Sampled: i%3 == 0}
+		if i%2 == 1 {
+			attached = nil
+		}
+		plain, with := run(1, 1+i%2, &entries{}, nil, "sh", "dd", "kernel threads"), run(3, 1+i%2, hit, attached, "dd", "sh", "a/b é")
+		with.hits += 20 - with.hits%20
+		with.Counts = i%2 == 0
 		for _, with.Counted = range []uint64{17, 18, 20, 22, 23} {
 			fmt.Fprintf(&out, "%s, %d CPUs, %d counted: %v\n", probe.What, len(with.CPUs), with.Counted, with.verify(p, plain))
 		}
@@ -206,6 +226,48 @@ func TestLinuxNames(t *testing.T) {
 		{schema.LinuxWatch, "kind=watchpoint symbol=0x5678 access=2", site{place: "/init:w", addr: 0x5678}},
 	} {
 		require.Equal(t, moduleParams(pointOf(schema.LinuxProbe{What: x.what}), &x.s), x.want, "%s at %s", x.what, x.s.place)
+	}
+	for _, x := range []struct {
+		what               string
+		mode               kprobes.Mode
+		machine            elf.Machine
+		breakpoints, debug int64 // of a place of the program, and breakpoints of one of the kernel
+		kernel             int64
+	}{
+		{schema.LinuxUprobe, kprobes.Emulated, elf.EM_X86_64, 1, 0, 1},
+		{schema.LinuxUprobe, kprobes.Stepped, elf.EM_X86_64, 1, 1, 2},
+		{schema.LinuxUprobe, kprobes.Stepped, elf.EM_ARM, 2, 0, 2},
+		{"uretprobe", kprobes.Emulated, elf.EM_386, 2, 0, 1},
+		{"uretprobe", kprobes.Stepped, elf.EM_386, 2, 1, 2},
+		{"uretprobe", kprobes.Stepped, elf.EM_ARM, 3, 0, 2},
+		{schema.LinuxKprobe, kprobes.Ftrace, elf.EM_386, 1, 0, 0},
+		{schema.LinuxKprobe, kprobes.Optimized, elf.EM_386, 1, 0, 0},
+	} {
+		p := pointOf(schema.LinuxProbe{What: x.what})
+		p.Probe.Mode = x.mode
+		s := userSiteOf(p, "f+0x7", measuring.Place{Addr: 5, File: 6, Instruction: "nop"}, x.machine)
+		require.Equal(t, *s, site{"/init:f+0x7", "nop", 5, true, 6, x.breakpoints, x.debug}, "%s that is %s on %s", x.what, x.mode, x.machine)
+		k := siteOf(&probing.Verdict{Addr: 5, Place: "f", Instruction: "nop"}, x.mode)
+		require.Equal(t, *k, site{place: "f", instruction: "nop", addr: 5, breakpoints: x.kernel}, "%s in the kernel", x.mode)
+	}
+	for _, x := range []struct {
+		v       probing.Verdict
+		mode    kprobes.Mode
+		handler string
+		want    string // "" for none
+	}{
+		{probing.Verdict{Place: "f", Why: "listed", Rule: "blacklist"}, kprobes.Stepped, "", "no probe may stand at f: listed (rule blacklist)"},
+		{probing.Verdict{Place: "f", Probe: true, Kind: "stepped"}, kprobes.Stepped, schema.LinuxEvent, "no trace event may stand at f"},
+		{probing.Verdict{Place: "f", Probe: true, Kind: "stepped"}, kprobes.Stepped, schema.LinuxEmpty, ""},
+		{probing.Verdict{Place: "f", Probe: true, Event: true, Kind: "emulated", Kept: "end", KeptWhy: "short"}, kprobes.Optimized, schema.LinuxEvent, "the probe at f is emulated, not optimized: short (rule end)"},
+		{probing.Verdict{Place: "f", Probe: true, Event: true, Kind: "emulated", Optimized: true}, kprobes.Optimized, schema.LinuxEvent, ""},
+		{probing.Verdict{Place: "f", Probe: true, Event: true, Kind: "emulated", Optimized: true}, kprobes.Emulated, schema.LinuxEvent, ""},
+		{probing.Verdict{Place: "f", Probe: true, Event: true, Kind: "emulated"}, kprobes.Stepped, schema.LinuxEvent, "the probe at f is emulated, not stepped"},
+	} {
+		p := pointOf(schema.LinuxProbe{Handler: x.handler})
+		p.Probe.Mode = x.mode
+		got := errorText(refused(p, &x.v))
+		require.That(t, (got == "") == (x.want == "") && strings.Contains(got, x.want), "%+v, %s: %q, want %q", x.v, x.mode, got, x.want)
 	}
 	got := userModule(&schema.UserModule{Path: "a/b/mine.ko", File: []byte{1}, Params: "x=1", Hits: "hits"})
 	require.Equal(t, fmt.Sprint(got.Name, got.File, got.Params, got.Hits), "mine[1]x=1hits", "a module of the user's")

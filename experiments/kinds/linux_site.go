@@ -30,9 +30,14 @@ func (b *bench) kernelSite(p *schema.Point) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	return siteOf(v, p.Probe.Mode), nil
+}
+
+// siteOf is the place of a verdict, for hits of a mode.
+func siteOf(v *probing.Verdict, mode kprobes.Mode) *site {
 	s := &site{place: v.Place, instruction: v.Instruction, addr: v.Addr}
-	s.breakpoints = map[kprobes.Mode]int64{kprobes.Stepped: 2, kprobes.Emulated: 1}[p.Probe.Mode]
-	return s, nil
+	s.breakpoints = map[kprobes.Mode]int64{kprobes.Stepped: 2, kprobes.Emulated: 1}[mode]
+	return s
 }
 
 // userSite is the place of a probe in the program. A slot of user mode is left by a debug exception, or where there is no step by a
@@ -43,10 +48,15 @@ func (b *bench) userSite(p *schema.Point) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	return userSiteOf(p, text, at, b.lab.Kernel().Image.Machine), nil
+}
+
+// userSiteOf is a place of the program, for the probe of a point on a machine.
+func userSiteOf(p *schema.Point, text string, at measuring.Place, machine elf.Machine) *site {
 	s := &site{place: program + text, user: true, addr: at.Addr, file: at.File, instruction: at.Instruction, breakpoints: 1}
 	switch {
 	case p.Probe.Mode != kprobes.Stepped:
-	case b.lab.Kernel().Image.Machine == elf.EM_ARM:
+	case machine == elf.EM_ARM:
 		s.breakpoints++
 	default:
 		s.debug = 1
@@ -54,7 +64,7 @@ func (b *bench) userSite(p *schema.Point) (*site, error) {
 	if p.Probe.Linux.Returns() {
 		s.breakpoints++
 	}
-	return s, nil
+	return s
 }
 
 // watched finds the data of the program that a watchpoint watches.
@@ -98,17 +108,22 @@ func (b *bench) verdict(p *schema.Point) (*probing.Verdict, error) {
 		return nil, err
 	}
 	v := made.(*probing.Verdict)
+	return v, refused(p, v)
+}
+
+// refused says by what a verdict is not what a point asks for.
+func refused(p *schema.Point, v *probing.Verdict) error {
 	switch {
 	case !v.Probe:
-		return nil, fmt.Errorf("no probe may stand at %s: %s (rule %s)", v.Place, v.Why, v.Rule)
-	case l.Handler == schema.LinuxEvent && !v.Event:
-		return nil, fmt.Errorf("no trace event may stand at %s, because ftrace does not know the function: ask for handler %q", v.Place, schema.LinuxEmpty)
+		return fmt.Errorf("no probe may stand at %s: %s (rule %s)", v.Place, v.Why, v.Rule)
+	case p.Probe.Linux.Handler == schema.LinuxEvent && !v.Event:
+		return fmt.Errorf("no trace event may stand at %s, because ftrace does not know the function: ask for handler %q", v.Place, schema.LinuxEmpty)
 	case p.Probe.Mode == kprobes.Optimized && !v.Optimized:
-		return nil, fmt.Errorf("the probe at %s is %s, not %s: %s (rule %s)", v.Place, v.Kind, p.Probe.Mode, v.KeptWhy, v.Kept)
+		return fmt.Errorf("the probe at %s is %s, not %s: %s (rule %s)", v.Place, v.Kind, p.Probe.Mode, v.KeptWhy, v.Kept)
 	case p.Probe.Mode != kprobes.Optimized && v.Kind != p.Probe.Mode.String():
-		return nil, fmt.Errorf("the probe at %s is %s, not %s", v.Place, v.Kind, p.Probe.Mode)
+		return fmt.Errorf("the probe at %s is %s, not %s", v.Place, v.Kind, p.Probe.Mode)
 	}
-	return v, nil
+	return nil
 }
 
 // verify holds what the kernel says and did against the point.

@@ -195,8 +195,18 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 	if err != nil {
 		return nil, err
 	}
-	r := &working{Outcome: out, phases: tally.Time, entered: hit}
-	r.sampled = attached != nil && attached.Sampled
+	r, err := workingOf(out, hit, attached)
+	if err != nil {
+		return nil, err
+	}
+	r.phases = tally.Time
+	r.profile, err = merged(profiles)
+	return r, err
+}
+
+// workingOf sums up what a run did. A command that has failed, or of which something is not known, is an error.
+func workingOf(out *measuring.Outcome, hit *entries, attached *attaching.Attached) (*working, error) {
+	r := &working{Outcome: out, entered: hit, sampled: attached != nil && attached.Sampled}
 	for _, n := range hit.n {
 		r.hits += n
 	}
@@ -216,8 +226,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 			return nil, fmt.Errorf("%d instructions were not modelled, the last %s", c.Unmodelled, c.LastUnknown)
 		}
 	}
-	r.profile, err = merged(profiles)
-	return r, err
+	return r, nil
 }
 
 // randomOf returns what moves the program's memory to where the layout of a replicate has it: the kernel draws places by its random

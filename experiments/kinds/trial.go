@@ -116,12 +116,9 @@ func (s *session) rows(probes []kprobes.State, t Trial) []TriedRow {
 
 // callable tells functions of the image that take two numbers and depend on nothing else.
 func (s *session) callable(name string) bool {
-	for _, im := range s.p.Target.Images {
-		if im.Name == s.p.Kernel.ImageName() {
-			return slices.ContainsFunc(im.Functions(), func(f workloads.Function) bool { return f.Name == name })
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.p.Target.Images, func(im workloads.Image) bool {
+		return im.Name == s.p.Kernel.ImageName() && slices.ContainsFunc(im.Functions(), func(f workloads.Function) bool { return f.Name == name })
+	})
 }
 
 // plain measures the functions without the module.
