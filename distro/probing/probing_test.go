@@ -386,3 +386,23 @@ func TestChanged(t *testing.T) {
 	near := []uint64{2}
 	require.That(t, k.changed(near, 2, 3), "a site at the beginning of all")
 }
+
+// TestReserved keeps breakpoints where what a jump would replace has a call of ftrace, a jump label or a static call anywhere behind its
+// first byte, and nowhere else.
+func TestReserved(t *testing.T) {
+	k := madeUp(t)
+	at := require.Must(k.Resolve("plain"))(t)
+	end := k.At(at).end
+	require.That(t, end >= at+5 && end < at+12, "the region of %#x ends at %#x", at, end)
+	for place := at + 1; place < at+16; place++ {
+		for name, set := range map[string]func(k *Kernel){
+			"call of ftrace": func(k *Kernel) { k.ftrace[place] = true }, "jump label": func(k *Kernel) { k.jumps = []uint64{place} }, "static call": func(k *Kernel) { k.calls = []uint64{place} },
+		} {
+			k := madeUp(t)
+			k.jumps, k.calls = nil, nil
+			set(k)
+			v := k.At(at)
+			require.That(t, v.Optimized == (place >= end) && v.Optimized == (v.Kept != ruleReserved), "a %s at +%d of a region of %d: %+v", name, place-at, end-at, v)
+		}
+	}
+}

@@ -98,9 +98,15 @@ func tests() (all []asmTest) {
 			add(func(a *Asm) { a.Load(size, x, m) }, load, names[max(size, 4)](x), m.operand())
 			add(func(a *Asm) { a.Store(size, m, x) }, x86asm.MOV, m.operand(), name(x))
 			add(func(a *Asm) { a.StoreImm(size, m, 5) }, x86asm.MOV, m.operand(), x86asm.Imm(5))
-			add(func(a *Asm) { a.OpLoad(Xor, size, x, m) }, x86asm.XOR, name(x), m.operand())
-			add(func(a *Asm) { a.OpStore(Sub, size, m, x) }, x86asm.SUB, m.operand(), name(x))
-			add(func(a *Asm) { a.OpMemImm(Cmp, size, m, 0) }, x86asm.CMP, m.operand(), x86asm.Imm(0))
+			for o, op := range alus {
+				load := []x86asm.Arg{name(x), m.operand()}
+				if op == x86asm.TEST { // which has but one form
+					slices.Reverse(load)
+				}
+				add(func(a *Asm) { a.OpLoad(Alu(o), size, x, m) }, op, load...)
+				add(func(a *Asm) { a.OpStore(Alu(o), size, m, x) }, op, m.operand(), name(x))
+				add(func(a *Asm) { a.OpMemImm(Alu(o), size, m, 100) }, op, m.operand(), x86asm.Imm(100))
+			}
 			if size >= 4 {
 				add(func(a *Asm) { a.CmovLoad(Less, size, x, m) }, x86asm.CMOVL, name(x), m.operand())
 			}
