@@ -150,12 +150,7 @@ func pow10(n int) int64 {
 	return p
 }
 
-func abs64(n int64) int64 {
-	if n < 0 {
-		return -n
-	}
-	return n
-}
+func abs64(n int64) int64 { return max(n, -n) }
 
 // positive reports whether a value can stand on a logarithmic axis.
 func (v Value) Positive() bool { return v.Cmp(Value{}) > 0 }

@@ -184,6 +184,10 @@ func TestPieces(t *testing.T) {
 		s := require.Must(New(dir, c.program, c.fresh))(t)
 		require.NoError(t, s.Begin(Order{Shard: "1/1"}))
 		got, err := piece(s, s.Key("piece %d", c.of))
+		for range 2 {
+			n, kept := s.Reused()
+			require.That(t, kept == nil && n <= 1, "step %d: %d pieces were there, %v", i, n, kept)
+		}
 		require.That(t, got == c.want && errors.Is(err, errNot) == (c.want == 0), "step %d: %d, %v; want %d", i, got, err, c.want)
 		require.NoError(t, s.Close())
 	}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,10 @@ func ask(root *Node, errs *Errors) (a answers) {
 	a.Flag = Opt(r, "flag", true, Flag)
 	a.Is = r.Is("word", "three")
 	a.Has = r.Has("has")
+	if a.Flag && !a.Has {
+		Opt(r, "flagged", "", Text)
+		Opt(r, "flagged", "", OneOf("one")) // one of a word, or any
+	}
 	a.Number = Opt(r, "number", -9, Int(-8, 8))
 	a.Words = Opt(r, "words", nil, ListOf(OneOf("a", "b")))
 	a.Size = Opt(r, "size", 5, Size().Whole(false, 3, 1<<21))
@@ -168,6 +173,15 @@ func TestMerge(t *testing.T) {
 	for _, path := range []string{"", "sub", "sub.text", "sub.none", "list.second.n", "list.1.n", "list.none.n", "text.x"} {
 		fmt.Fprintf(&out, "%s is found at %s\n", path, root.Find(strings.FieldsFunc(path, func(c rune) bool { return c == '.' })...).Pos)
 	}
+	var units []string
+	for _, d := range Dimensions() {
+		for _, u := range d.Units {
+			units = append(units, u.Name)
+		}
+	}
+	all := len(units)
+	slices.Sort(units)
+	require.That(t, all > 12 && len(slices.Compact(units)) == all, "two dimensions have a unit in common: %q", units)
 	for _, x := range [][2]string{{"a/b.toml", "c.toml"}, {"a/b.toml", "/c/../d.toml"}, {"b.toml", "./c"}} {
 		fmt.Fprintf(&out, "%s beside %s: %s\n", x[1], x[0], Beside(x[0], x[1]))
 	}

@@ -1,8 +1,10 @@
 package doc
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -41,4 +43,17 @@ func TestWriteReads(t *testing.T) {
 		got, err := Parse(name, wrote)
 		require.That(t, err == nil && same(got, want), "%s: %v\n%s", name, err, wrote)
 	}
+}
+
+// TestWrites holds how documents are written: tables that lie flat in one line each, deep ones below their own heads.
+func TestWrites(t *testing.T) {
+	var out strings.Builder
+	for _, text := range []string{
+		"a = 1\n", "a = {b = 1}\n", "a = {b = {c = 1}}\n", "a = {b = {c = 1}, d = 2}\n", "a = {b = {c = {d = 1}}}\n", "\"a b\" = {\"\" = 1, c-d_e = {x = true}}\n", "a = {}\n", "a = {b = {}}\n",
+		"a = {b = {c = 1, d = 2, e = 3, f = 4, g = 5, h = 6, i = 7, j = 8}}\n", "a = {b = {c = 1, d = 2, e = 3, f = 4, g = 5, h = 6, i = 7, j = 8, k = 9}}\n",
+		"l = [1, [2, \"x\"], {y = 0x3}]\nt = {u = 1}\nv = 1.50\n",
+	} {
+		fmt.Fprintf(&out, "## %s%s", text, Write(require.Must(Parse("f.toml", []byte(text)))(t)))
+	}
+	require.Golden(t, *update, "written.txt", []byte(out.String()))
 }

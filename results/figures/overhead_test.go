@@ -94,7 +94,11 @@ func TestPanelsOfSetups(t *testing.T) {
 
 // TestPhasePanels: all panels have the same layers, so that a colour means the same everywhere, and one scale.
 func TestPhasePanels(t *testing.T) {
-	p := require.Must(PhasePanels(resultstest.SeveralExperiments(t), resultstest.SamplePhases(), Frame{YLabel: "cycles"}, func(p results.Point) string { return p.Machine }))(t)
+	several := resultstest.SeveralExperiments(t)
+	without := several.Points()[0]
+	without.Experiment, without.Machine = "without", "of no phases"
+	require.NoError(t, several.Add(results.Record{Point: without, Metric: results.MetricCycles, Unit: "cycles", Value: resultstest.Value(t, "1"), Role: results.Simulated}))
+	p := require.Must(PhasePanels(several, resultstest.SamplePhases(), Frame{YLabel: "cycles"}, func(p results.Point) string { return p.Machine }))(t)
 	one := require.Must(PhaseStack(resultstest.Sample(t), resultstest.SamplePhases(), Frame{}))(t)
 	alone := one.(*Stack)
 	require.Need(t, len(p.Panels) == 3, "%d panels, want 3", len(p.Panels))

@@ -72,6 +72,32 @@ func TestSweepLinesTellWhatIsHidden(t *testing.T) {
 	}
 }
 
+// TestHide names lines that lie under others, also those of one point, and says once that all of a panel lie one under the other.
+func TestHide(t *testing.T) {
+	line := func(name string, y ...float64) LineSeries {
+		s := LineSeries{Name: name}
+		for i, v := range y {
+			s.Points = append(s.Points, XY{X: float64(i), Y: v})
+		}
+		return s
+	}
+	for _, x := range []struct {
+		title         string
+		lines         []LineSeries
+		hidden, alike string
+	}{
+		{"", []LineSeries{line("a", 1, 2), line("b", 1, 3), line("c", 1, 2)}, "a lies under c", ""},
+		{"p", []LineSeries{line("a", 1), line("b", 1)}, "p: a lies under b", ""},
+		{"p", []LineSeries{line("a"), line("b")}, "", ""},
+		{"p", []LineSeries{line("a", 1), line("b", 1), line("c", 1)}, "", "p"},
+		{"p", []LineSeries{line("a", 1), line("b", 1), line("c", 2), line("d", 2)}, "p: a lies under b; p: c lies under d", ""},
+	} {
+		n := &sweepNotes{}
+		n.hide(&Lines{Frame: Frame{Title: x.title}, Series: x.lines})
+		require.Equal(t, strings.Join(n.hidden, "; ")+"|"+strings.Join(n.alike, "; "), x.hidden+"|"+x.alike, "%d lines", len(x.lines))
+	}
+}
+
 // sweptOver is a set of points in which every combination of the values of keys has metric n.
 func sweptOver(t *testing.T, names []string, keys []string, values ...[]string) *results.Set {
 	t.Helper()

@@ -119,6 +119,11 @@ func TestRefused(t *testing.T) {
 	} {
 		require.Error(t, require.Err(Read(log)), want, "")
 	}
+	for _, change := range [][2]string{
+		{"row o", "row "}, {"handler=count", "handler="}, {"calls=10 hits=40", "calls=0 hits=40"}, {"hits=40", "hits=0"}, {"probes=4", "probes=0"},
+	} {
+		require.Error(t, require.Err(Read(line(change[0], change[1]))), "a row without calls, hits or a name", "%s", change[1])
+	}
 }
 
 // FuzzRead reads what is no log. It must not fail otherwise than by an error, and what it reads has records.
