@@ -72,7 +72,7 @@ func TestSweepLinesTellWhatIsHidden(t *testing.T) {
 	}
 }
 
-// TestHide names lines that lie under others, also those of one point, and says once that all of a panel lie one under the other.
+// TestHide names lines that lie under others, also lines of one point, and says once that all of a panel lie one under the other.
 func TestHide(t *testing.T) {
 	line := func(name string, y ...float64) LineSeries {
 		s := LineSeries{Name: name}
