@@ -124,3 +124,34 @@ func TestReservations(t *testing.T) {
 		require.That(t, len(seen[name]) == 3, "%s: the images have %v", name, seen[name])
 	}
 }
+
+// TestReserved asks for each address of a function whether it is in a pair of a reserving load and a conditional store: the last of
+// them up to there is a load, the next one a store, which may be the address itself.
+func TestReserved(t *testing.T) {
+	for _, image := range []string{"ppc64-2017", "arm-2014"} {
+		g, pairs := newGuest(t, image, Default()), 0
+		for _, f := range functionsOf(t, image) {
+			at, _ := g.im.Func(f.Name)
+			fn, ok := g.k.text(at.Entry)
+			require.Need(t, ok, "%s has no function %s", image, f.Name)
+			part := func(addr uint64) Reservation { return g.k.arch.Reserves(fn.Code[addr-fn.Start:]) }
+			for addr := fn.Start; addr < fn.End(); addr += g.k.arch.Align {
+				from := addr
+				if part(from) == ConditionalStore {
+					from -= g.k.arch.Align
+				}
+				for ; from > fn.Start && part(from) == NoReservation; from -= g.k.arch.Align {
+				}
+				to := from + g.k.arch.Align
+				for ; to < fn.End() && part(to) == NoReservation; to += g.k.arch.Align {
+				}
+				want := from >= fn.Start && part(from) == ReservingLoad && to < fn.End() && part(to) == ConditionalStore
+				require.Equal(t, g.k.reserved(addr), want, "%s: %s is in a pair", image, fn.At(addr))
+				if want && addr == to {
+					pairs++
+				}
+			}
+		}
+		require.That(t, pairs > 0, "%s: no function has a pair", image)
+	}
+}

@@ -1,15 +1,18 @@
 package kprobes
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"kprobesim/cpus/cpustest"
+	elf "kprobesim/image"
 	"kprobesim/internal/require"
 	"kprobesim/sim"
 	"kprobesim/smp"
+	"kprobesim/workloads"
 )
 
 // Kernels of 2005 never change several bytes, so that they refuse to be told how.
@@ -70,4 +73,30 @@ func TestTrapsAtTheTrampoline(t *testing.T) {
 		got := len(l.k.sites) == 1 && l.k.sites[0].addr == l.addr("kretprobe_trampoline")
 		require.That(t, got == returnsTrap(image) && (got || len(l.k.sites) == 0), "%s: %d probes, one at the trampoline: %v", image, len(l.k.sites), got)
 	})
+}
+
+// TestNewNamesWhatIsMissing takes one symbol after the other from a kernel: Kprobes is not built without, but for what few kernels have.
+func TestNewNamesWhatIsMissing(t *testing.T) {
+	const optional = " the_hit hit_cpu __crowd_start __crowd_end __lib_text_start __lib_text_end flush_omitted kretprobe_trampoline "
+	for image, also := range map[string]string{"x86_64-2010": "", "arm-2014": "switch_boost"} {
+		g := newGuest(t, image, Default())
+		b, sym := require.Must(workloads.Open(image))(t), symbols{}
+		groups := slices.Concat(sym.groups(g.im, g.k.era, g.k.arch, g.k.jump), sym.ofOptimizing(g.k.jump))
+		missed := 0
+		for _, group := range groups {
+			for _, w := range group.symbols {
+				name := []byte("\x00" + w.name + "\x00")
+				if !bytes.Contains(b, name) {
+					continue // of other years, or the end of another name
+				}
+				lacking := bytes.ReplaceAll(b, name, []byte("\x00"+w.name[1:]+"_\x00"))
+				im := require.Must(elf.Load(image, lacking))(t)
+				_, err := build(g, im, g.smp, ArchOf(im), Default())
+				needed := !strings.Contains(optional, " "+w.name+" ") && w.name != also
+				require.That(t, (err != nil) == needed && (err == nil || strings.Contains(err.Error(), w.name)), "%s without %s: %v", image, w.name, err)
+				missed++
+			}
+		}
+		require.That(t, missed > 25, "%s has %d of the symbols", image, missed)
+	}
 }

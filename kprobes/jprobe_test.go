@@ -19,7 +19,7 @@ func TestJprobedFunctionReturnsTheSame(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		for _, f := range functionsOf(t, m.image) {
 			for _, h := range []string{"jprobe_count", "jprobe_arguments"} {
-				mode := l.same(rng, Spec{Kind: Jprobe, Symbol: f.Name, Handler: h})
+				mode, _ := l.same(rng, Spec{Kind: Jprobe, Symbol: f.Name, Handler: h})
 				if mode == Optimized || mode == Gone {
 					t.Errorf("%s: a jprobe at %s is %s", m.name(), f.Name, mode)
 				}

@@ -315,6 +315,15 @@ func modes() (list []hitMode) {
 	return list
 }
 
+// raised is the number of all exceptions of the first CPU so far.
+func (l *live) raised() (n uint64) {
+	for _, of := range l.m.CPU(0).Counters().Exceptions {
+		n += of
+	}
+	return n
+}
+
+// TestEachModeIsReached has ten hits in each way, with as many exceptions as the mode says.
 func TestEachModeIsReached(t *testing.T) {
 	for _, m := range modes() {
 		for _, kind := range []Kind{Kprobe, Kretprobe} {
@@ -323,8 +332,12 @@ func TestEachModeIsReached(t *testing.T) {
 				if p == nil {
 					return
 				}
-				want := l.percpu("handler_hits") + 10
+				l.call("bench_loop", l.pointer("bench_target"), 1, 1, 2) // what the first hit finds out
+				want, before := l.percpu("handler_hits")+10, l.raised()
 				l.call("bench_loop", l.pointer("bench_target"), 10, 1, 2)
+				if n := l.raised() - before; kind == Kprobe && n != 10*uint64(m.mode.Exceptions()) {
+					t.Errorf("%s: ten hits take %d exceptions, each should %d", m.name(), n, m.mode.Exceptions())
+				}
 				if got := l.percpu("handler_hits"); got != want {
 					t.Errorf("%s, kind %s: %d handler calls short of 10", m.name(), kind, int64(want-got))
 				}

@@ -30,6 +30,9 @@ func TestRandomOperations(t *testing.T) {
 			var s *storm
 			o := Default()
 			o.Batch = 1 + i%4
+			if all := protocols(image); i%2 == 0 && hasJumps(image) { // some of those that are not used unasked
+				o.Patching = all[i/2%len(all)]
+			}
 			bootImage(t, image, o, func(l *live) {
 				s = newStorm(l, seed*64+uint64(i))
 				s.run(operations)
@@ -175,4 +178,13 @@ func (s *storm) toggle(f func(Caller, *Probe) error) {
 	if len(s.probes) > 0 {
 		s.l.do(f(s.l.Call, s.probes[s.rng.IntN(len(s.probes))]))
 	}
+}
+
+// hasJumps tells whether kernels of an image's year have the optimizer.
+func hasJumps(image string) bool {
+	im, err := openImage(image)
+	if err != nil {
+		panic(err)
+	}
+	return slices.ContainsFunc(ArchOf(im).Eras, func(e Era) bool { return e.Year == has(image).year && e.Optimize })
 }

@@ -1,6 +1,7 @@
 package kprobes
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ func TestWords(t *testing.T) {
 		got, err := ParseKind(k.String())
 		require.That(t, got == k && err == nil, "%s is read as %s, %v", k, got, err)
 	}
-	for m := Gone; m <= Optimized; m++ {
+	for m := Gone; m <= Ftrace; m++ {
 		got, err := ParseMode(m.String())
 		require.That(t, got == m && err == nil, "%s is read as %s, %v", m, got, err)
 	}
@@ -23,5 +24,8 @@ func TestWords(t *testing.T) {
 		m, err := ParseMode(s)
 		require.That(t, m == noMode && err != nil && strings.Contains(err.Error(), `"stepped"`), "mode %q is read as %s, %v", s, m, err)
 	}
-	require.That(t, Kind(9).String() == "kind(9)" && Mode(9).String() == "mode(9)", "numbers without words are %s and %s", Kind(9), Mode(9))
+	for n := range uint8(20) {
+		require.Equal(t, Kind(n).String() == fmt.Sprintf("kind(%d)", n), Kind(n) > Jprobe, "number %d is no kind, which reads %s", n, Kind(n))
+		require.Equal(t, Mode(n).String() == fmt.Sprintf("mode(%d)", n), Mode(n) > Ftrace, "number %d is no mode, which reads %s", n, Mode(n))
+	}
 }

@@ -215,7 +215,7 @@ func (t *TLB) Resize(sizes PageSizes) {
 // Drop forgets the translation of va, and reports whether it was in this TLB itself. If not, nobody has a copy of it.
 func (t *TLB) Drop(va uint64) (had bool) {
 	for _, a := range [...]*array{&t.small, &t.large} {
-		if p := a.find(va, t.space); p != nil {
+		for p := a.find(va, t.space); p != nil; p = a.find(va, t.space) { // a page may have become a global one
 			p.valid, had = false, true
 		}
 	}

@@ -1,6 +1,7 @@
 package smp
 
 import (
+	"errors"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -47,7 +48,7 @@ func TestFileCalls(t *testing.T) {
 			{l.shut, 0, 0, 0, "", -9},
 			{l.open, 0, text, 0, "/readonly", 0}, // the lowest number that is free
 		} {
-			b.do(b.m.WriteBytes(text, append([]byte(x.path), 0)))
+			b.do(b.m.WriteBytes(text, append([]byte(x.path), "\x00?"...)))
 			for f, v := range map[int]uint64{0: x.op, 1: x.fd, 2: x.buf, 3: x.n} {
 				b.do(b.m.Store(call+uint64(8*f), 8, v))
 			}
@@ -62,6 +63,23 @@ func TestFileCalls(t *testing.T) {
 		require.Equal(t, b.exit(b.user(onCPU(0, "user_calls_file", kernel))), -14, "a call whose arguments are the kernel's returns")
 		require.That(t, wrote == "ab", "%q was written", wrote)
 	})
+}
+
+// TestFileThatCannotBeRead ends the machine where a file of the kernel fails without a number for the guest.
+func TestFileThatCannotBeRead(t *testing.T) {
+	_, err := tryRun(t, "x86_64-2010", Options{CPUs: 1, Tick: true}, nil, func(b *board) {
+		b.k.AddFile(VirtualFile{Path: "/f", Read: func(Caller) (string, error) { return "", errors.New("broken") }})
+		l := value(b.k.layoutOfFiles())(b)
+		call, text := b.at("user_file_call"), b.at("user_file_text")
+		b.do(b.m.WriteBytes(text, []byte("/f\x00")))
+		for _, op := range []uint64{l.open, l.read} {
+			for i, v := range []uint64{op, 0, text, 1} {
+				b.do(b.m.Store(call+uint64(8*i), 8, v))
+			}
+			b.exit(b.user(onCPU(0, "user_calls_file", call)))
+		}
+	})
+	require.Error(t, err, `a call on a file by "user_calls_file/0": broken`, "a file that cannot be read")
 }
 
 // TestProgramWithoutSpaces has no file of the user mode's program where tasks have no address spaces.

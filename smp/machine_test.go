@@ -39,6 +39,7 @@ type board struct {
 	m      *sim.Machine
 	k      *Kernel
 	events []sim.Event
+	waits  []string // what the tasks of a small machine wait for, at each switch
 	log    []string
 }
 
@@ -111,7 +112,12 @@ func tryRun(t *testing.T, name string, opt Options, p sim.Policy, body func(b *b
 		t.Fatal(err)
 	}
 	b.k.Bind(b.m)
-	b.m.Watch(func(e sim.Event) { b.events = append(b.events, e) })
+	b.m.Watch(func(e sim.Event) {
+		b.events = append(b.events, e)
+		if e.Kind == EventTask && len(b.k.cpus) <= 6 {
+			b.waits = append(b.waits, b.k.Explain())
+		}
+	})
 	bindRest(b.m)
 	b.m.Bind("sim_main", func(c *sim.Call) uint64 {
 		b.Call = c

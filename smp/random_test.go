@@ -51,6 +51,9 @@ func sumEvents(t *testing.T, name string, runs []*board) {
 		for _, e := range b.events {
 			fmt.Fprintln(sum, e)
 		}
+		for _, said := range b.waits {
+			fmt.Fprint(sum, said)
+		}
 		fmt.Fprintf(&sums, "%d: %d events, %.6x\n", i, len(b.events), sum.Sum(nil))
 	}
 	require.Lines(t, "testdata/storms/"+name+".txt", sums.String(), *update)
@@ -59,7 +62,7 @@ func sumEvents(t *testing.T, name string, runs []*board) {
 func holdRandomOperations(t *testing.T, name string, seed uint64) *board {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	opt := Options{
-		CPUs: 1 + rng.IntN(6), Tick: rng.IntN(2) == 0, Slice: int64(1 + rng.IntN(3)), HZ: 10_000,
+		CPUs: 1 + rng.IntN(6), Tick: rng.IntN(2) == 0, Slice: int64(rng.IntN(3)), HZ: 10_000,
 		ForceQuiescent: int64(rng.IntN(4)) - 1, Spread: seed%3 == 0, Layout: sim.DrawLayout(seed, 0),
 	}
 	var policy sim.Policy

@@ -1,10 +1,14 @@
 package smp
 
 import (
+	"cmp"
+	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"kprobesim/image"
 	"kprobesim/internal/require"
 )
 
@@ -13,13 +17,19 @@ type ledger struct {
 	Guest
 	Pages
 	live map[uint64]bool
+	left int // allocations until one fails
 }
 
 func (l *ledger) Alloc(size, align uint64) (uint64, error) {
+	if l.left--; l.left < 0 {
+		return 0, errFull
+	}
 	at, err := l.Guest.Alloc(size, align)
 	l.live[at] = true
 	return at, err
 }
+
+var errFull = errors.New("the heap is full")
 
 func (l *ledger) Free(va uint64) error {
 	delete(l.live, va)
@@ -41,6 +51,31 @@ func TestRandomPages(t *testing.T) {
 	sumEvents(t, "pages", all)
 }
 
+// TestHeapIsFull has one allocation after the other fail while a task of each kind is started.
+func TestHeapIsFull(t *testing.T) {
+	run(t, withSpaces(t)[0], Options{CPUs: 1}, func(b *board) {
+		l := &ledger{b.k.g, b.k.spaces.pages, map[uint64]bool{}, math.MaxInt}
+		f := b.program()
+		b.k.g = l
+		for name, start := range map[string]func() error{
+			"a thread": func() error { return require.Err(b.k.Go(b, "t", func(Caller) error { return nil })) },
+			"a file":   func() error { return require.Err(b.k.Program()) },
+			"a process": func() error {
+				_, _, err := b.k.SpawnProcess(b, Process{Thread: onCPU(0, "user_targets", 1), Program: f})
+				return err
+			},
+		} {
+			failed := -1
+			for err := errFull; err != nil; failed++ {
+				l.left = failed + 1
+				err = start()
+				require.Need(t, err == nil || errors.Is(err, errFull), "%s without an allocation: %v", name, err)
+			}
+			require.That(t, failed > 0 && l.left == 0, "%s asks for %d allocations, and %d are left", name, failed, l.left)
+		}
+	})
+}
+
 // computing is a process and what it is to return.
 type computing struct {
 	task uint64
@@ -50,9 +85,11 @@ type computing struct {
 }
 
 func (b *board) pagesComeAndGo() {
-	l := &ledger{b.k.g, b.k.spaces.pages, map[uint64]bool{}}
+	l := &ledger{b.k.g, b.k.spaces.pages, map[uint64]bool{}, math.MaxInt}
 	b.k.g, b.k.spaces.pages = l, l
 	f, rng := b.program(), rand.New(rand.NewPCG(uint64(b.k.CPUs()), 1))
+	last := slices.MaxFunc(b.k.userSegments(), func(a, b image.Segment) int { return cmp.Compare(a.VA, b.VA) })
+	require.Equal(b.t, b.k.mem.Load(f.Inode, b.k.spaces.l.isize), last.VA+uint64(len(last.Data))-f.Base, "the file has bytes")
 	text, data := b.at("user_mix"), b.at("user_mixed")
 	places := []uint64{text, data, b.k.spaces.l.top - 16}
 	wants := map[uint64]int32{}
@@ -91,6 +128,7 @@ func (b *board) pagesComeAndGo() {
 			b.do(b.k.PageOut(b, x.s, at))
 		case 4:
 			b.do(b.k.Discard(b, x.s, text))
+			require.That(b.t, x.s.swapped[text&^(pageSize-1)] == nil, "what was given up is in swap")
 		case 5:
 			b.do(b.k.Touch(b, x.s, at, at != text))
 			require.That(b.t, b.k.Touch(b, x.s, 16, false) != nil, "an address that nothing is at is touched")

@@ -23,10 +23,7 @@ func (k *Kernel) OnStacks(in func(word uint64) bool) (name string, words int64, 
 			continue
 		}
 		bottom, at := k.info(t), k.mem.Load(t.addr, sp)
-		if at-bottom >= k.l.threadSize {
-			continue // it has never been switched away from
-		}
-		for end := bottom + k.l.threadSize; at < end; at += uint64(word.Size) {
+		for ; at-bottom < k.l.threadSize; at += uint64(word.Size) {
 			words++
 			if in(k.mem.Load(at, word)) {
 				return t.name, words, k.mem.Err

@@ -151,7 +151,6 @@ func (k *Kernel) lookUp(addr uint64) *task {
 		return t
 	}
 	t := &task{addr: addr, bound: anyCPU, slice: k.opt.Slice, name: k.comm(addr)}
-	t.joiners.Name = "the end of " + t.name
 	for i := range k.cpus {
 		if k.cpus[i].idle == addr {
 			t.idle, t.bound, t.last, t.prio, t.name = true, i, i, -1<<30, "idle"

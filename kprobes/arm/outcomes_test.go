@@ -33,8 +33,8 @@ func TestOutcomes(t *testing.T) {
 	for _, w := range []word{0xe24dd048, 0xe28d3048, 0xe8ddffff, 0, 0} { // room, the stack pointer, and two literals
 		template.Code = append(template.Code, bytesOf(w)...)
 	}
-	sums := kprobestest.OfArch("arm", Arch(), draw, template)
-	sums += kprobestest.Sums("packaged", Arch(), draw, []kprobestest.Rule{
+	sums := kprobestest.OfArch("arm", 6000, Arch(), draw, template)
+	sums += kprobestest.Sums("packaged", 6000, Arch(), draw, []kprobestest.Rule{
 		{Name: "starts", Decides: func(d *kprobestest.Drawn) string {
 			return fmt.Sprint(Packaged{}.Starts(d.Fn), Packaged{}.Boundary(d.Fn, d.Addr))
 		}},

@@ -48,9 +48,8 @@ type Rule struct {
 	Decides func(d *Drawn) string
 }
 
-// Sums draws functions, has each rule decide, and returns a line with a sum for each rule. Most addresses are of instructions.
-func Sums(name string, a *kprobes.Arch, draw func(r *rand.Rand) []byte, rules []Rule) string {
-	const functions = 1500
+// Sums draws so many functions, has each rule decide, and returns a line with a sum for each rule. Most addresses are of instructions.
+func Sums(name string, functions int, a *kprobes.Arch, draw func(r *rand.Rand) []byte, rules []Rule) string {
 	r, sums := rand.New(rand.NewPCG(1, 1)), map[string]hash.Hash{}
 	for _, rule := range rules {
 		sums[rule.Name] = sha256.New()
@@ -94,7 +93,7 @@ func near(r *rand.Rand) uint64 {
 }
 
 // OfArch has lines with what is written down of an architecture and its kernels, and sums of all of its rules, of each year.
-func OfArch(name string, arch *kprobes.Arch, draw func(r *rand.Rand) []byte, template kprobes.Template) string {
+func OfArch(name string, functions int, arch *kprobes.Arch, draw func(r *rand.Rand) []byte, template kprobes.Template) string {
 	var out strings.Builder
 	for _, e := range arch.Eras {
 		a := *arch
@@ -110,7 +109,7 @@ func OfArch(name string, arch *kprobes.Arch, draw func(r *rand.Rand) []byte, tem
 		fmt.Fprintf(&out, "%s: %s, % x, %d, %d, %d, %q, %v, %s, %s, %s, %q\n", year, a.Name, a.Breakpoint, a.Align, a.SlotSize, a.Line, a.Flush, a.StopsToRestore, a.First, a.Then, a.Learned, a.Members)
 		o := a.Optimizer
 		fmt.Fprintf(&out, "%s: %d, %d, %q, %q, %q\n", year, o.JumpSize, o.MaxRegion, o.Patchings, o.Marks, o.Calls)
-		out.WriteString(Sums(year, &a, draw, append(words(&a, e.Year), jumps(o, template)...)))
+		out.WriteString(Sums(year, functions, &a, draw, append(words(&a, e.Year), jumps(o, template)...)))
 	}
 	return out.String()
 }

@@ -31,5 +31,5 @@ func TestOutcomes(t *testing.T) {
 		}
 		return code
 	}
-	require.Lines(t, "testdata/outcomes.txt", kprobestest.OfArch("ppc64", Arch(), draw, testTemplate()), *update)
+	require.Lines(t, "testdata/outcomes.txt", kprobestest.OfArch("ppc64", 6000, Arch(), draw, testTemplate()), *update)
 }

@@ -20,7 +20,7 @@ var errUndecodable = errors.New("not an instruction that the decoder knows")
 type insn struct {
 	Addr     uint64
 	Code     []byte // its bytes
-	Opcode   []byte // Code from the opcode on: legacy and REX prefixes are skipped
+	Opcode   []byte // Code from the opcode on, of two bytes at least behind 0f: legacy and REX prefixes are skipped
 	PCRel    int    // bytes of the field relative to the next instruction, 0 if none
 	PCRelOff int    // offset of that field in Code
 	Memory   bool   // the field is a memory operand's displacement, not a branch

@@ -107,7 +107,7 @@ func refusedLater(in insn) bool {
 		reg := in.modrmReg()
 		return reg == 3 || reg == 5 || (reg == 2 || reg == 4) && op[1] < 0xc0
 	case 0x0f:
-		return len(op) > 2 && op[1] == 0x01 && op[2] >= 0xc1 && op[2] <= 0xc4
+		return op[1] == 0x01 && op[2] >= 0xc1 && op[2] <= 0xc4
 	}
 	return false
 }
@@ -119,7 +119,7 @@ func emulationOf(in insn) ([]kprobes.Value, bool) {
 	switch {
 	case op&0xf0 == 0x70:
 		name = "emulate_jcc"
-	case op == 0x0f && len(in.Opcode) > 1 && in.Opcode[1]&0xf0 == 0x80:
+	case op == 0x0f && in.Opcode[1]&0xf0 == 0x80:
 		name, condition = "emulate_jcc", uint64(in.Opcode[1]&15)
 	case op == 0xeb, op == jmpRel32:
 		name = "emulate_jmp"

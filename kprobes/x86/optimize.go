@@ -72,7 +72,7 @@ func indirectJump(in insn) bool {
 func relativeJump(in insn) bool {
 	op := in.Opcode[0]
 	if op == 0x0f {
-		return len(in.Opcode) > 1 && in.Opcode[1]&0xf0 == 0x80
+		return in.Opcode[1]&0xf0 == 0x80
 	}
 	return op&0xf0 == 0x70 || op >= 0xe0 && op <= 0xe3 || op == 0xe9 || op == 0xeb
 }

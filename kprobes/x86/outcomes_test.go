@@ -20,9 +20,9 @@ func TestOutcomes(t *testing.T) {
 	for _, mode := range []int{64, 32} {
 		draw := func(r *rand.Rand) []byte { return drawFunction(r, mode) }
 		name := fmt.Sprintf("%d bits", mode)
-		out.WriteString(kprobestest.OfArch(name, arch(mode), draw, testTemplate(t)))
+		out.WriteString(kprobestest.OfArch(name, 1500, arch(mode), draw, testTemplate(t)))
 		for _, p := range []Packaged{{Mode: mode}, {Mode: mode, Groups: true, Untabled: true}, Packaged{Mode: mode, Thunks: kprobes.Span{Start: 1 << 30, End: 1<<30 + 1<<19}}.Remembering()} {
-			out.WriteString(kprobestest.Sums(fmt.Sprintf("packaged, %s, %v, %v", name, p.Groups, p.last != nil), arch(mode), draw, packagedRules(p)))
+			out.WriteString(kprobestest.Sums(fmt.Sprintf("packaged, %s, %v, %v", name, p.Groups, p.last != nil), 1500, arch(mode), draw, packagedRules(p)))
 		}
 	}
 	require.Lines(t, "testdata/outcomes.txt", out.String(), *update)

@@ -88,7 +88,7 @@ func trap(in insn) bool {
 	case int3, 0xcd, 0xce, 0xf1:
 		return true
 	case 0x0f:
-		return len(op) > 1 && (op[1] == 0x0b || op[1] == 0xb9 || op[1] == 0xff)
+		return op[1] == 0x0b || op[1] == 0xb9 || op[1] == 0xff
 	}
 	return false
 }
@@ -171,10 +171,10 @@ func (p Packaged) canBoost(in insn) bool {
 	switch {
 	case op[0] == 0xff:
 		return in.modrmReg() == 4
-	case op[0] == 0x0f && len(op) > 1 && (op[1] == 0x38 || op[1] == 0x3a), vector(op, p.Mode):
+	case op[0] == 0x0f && (op[1] == 0x38 || op[1] == 0x3a), vector(op, p.Mode):
 		return false
 	case op[0] == 0x0f:
-		return len(op) > 1 && (op[1] == 0x1f || boost0F.has(op[1]))
+		return op[1] == 0x1f || boost0F.has(op[1])
 	}
 	return canBoost(in.Code, p.Mode)
 }
