@@ -136,7 +136,7 @@ func set(spec *ebpf.CollectionSpec, variables []string) error {
 			return fmt.Errorf("variable %q: the object has no variable %s", text, name)
 		case err != nil || v.Size() > 8:
 			return fmt.Errorf("variable %q: write the value of a number of up to 8 bytes, as in %s=1", text, name)
-		case v.Size() < 8 && n>>(8*v.Size()) != 0 && n>>(8*v.Size()-1) != -1:
+		case !fits(n, v.Size()):
 			return fmt.Errorf("variable %q: it has %d bytes", text, v.Size())
 		}
 		m := spec.Maps[v.SectionName]
@@ -151,6 +151,9 @@ func set(spec *ebpf.CollectionSpec, variables []string) error {
 	}
 	return nil
 }
+
+// fits reports whether a number of so many bytes, with a sign or without, can be n.
+func fits(n int64, size uint32) bool { return size >= 8 || n>>(8*size) == 0 || n>>(8*size-1) == -1 }
 
 // resize gives maps their sizes, as a tool does before it loads its object.
 func resize(spec *ebpf.CollectionSpec, sizes []string) error {

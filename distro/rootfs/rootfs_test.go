@@ -130,3 +130,50 @@ func TestArchive(t *testing.T) {
 	damaged[54] = 'x'
 	require.Error(t, add(rootfs.Tree{}, damaged), "damaged at byte 0", "tree")
 }
+
+// TestPutOver puts each kind of file in the place of each: folders and links to them stay when the other one comes, and a folder goes with
+// all that it has when a file does.
+func TestPutOver(t *testing.T) {
+	kinds := map[string]distro.File{
+		"file": {Mode: distro.ModeProgram, Data: []byte("new")}, "folder": {Mode: distro.ModeFolder}, "link": {Mode: rootfs.Link | 0o777, Data: []byte("other")},
+	}
+	for old, first := range kinds {
+		for now, second := range kinds {
+			all := rootfs.Tree{}
+			first.Name, second.Name = "at", "/at/"
+			all.Put(distro.File{Name: "other", Mode: distro.ModeFolder})
+			all.Put(first)
+			if old == "folder" {
+				all.Put(distro.File{Name: "at/in", Mode: distro.ModeFile})
+			}
+			second.Mode--
+			all.Put(second)
+			stays := old == "folder" && now == "link" || old == "link" && now == "folder"
+			want := second.Mode
+			if stays {
+				want = first.Mode
+			}
+			_, in := all["at/in"]
+			require.That(t, all["at"].Mode == want && in == (old == "folder" && now != "file") && all["at"].Name == "at", "a %s over a %s: %+v, %s", now, old, all["at"], names(all))
+		}
+	}
+	all := tree()
+	before := names(all)
+	for _, name := range []string{"", "/", ".", "../.."} {
+		all.Put(distro.File{Name: name, Mode: distro.ModeFile})
+	}
+	require.Equal(t, names(all), before, "files behind a file that is the root")
+}
+
+// TestOnlyScripts takes what scripts name, also those that name each other, and nothing that they do not.
+func TestOnlyScripts(t *testing.T) {
+	all := rootfs.Tree{}
+	for name, text := range map[string]string{"a": "#!/b -x\nmore", "b": "#! /c/d\n", "c/d": "#!/a", "empty": "#!\n", "blank": "#!  \n", "lost": "#!/none\n", "plain": "text /a\n#!/a\n", "c/e": ""} {
+		all.Put(distro.File{Name: name, Mode: distro.ModeProgram, Data: []byte(text)})
+	}
+	for name, want := range map[string]string{"a": "a b c c/d ", "c/d": "a b c c/d ", "empty": "empty ", "blank": "blank ", "plain": "plain ", "c": "a b c c/d c/e "} {
+		only := require.Must(all.Only([]string{name}))(t)
+		require.Equal(t, names(only), want, "what %s needs", name)
+	}
+	require.Error(t, require.Err(all.Only([]string{"plain", "lost"})), "the root has no file /none", "a script of nothing")
+}
