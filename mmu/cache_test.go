@@ -159,7 +159,7 @@ func newPair(t *testing.T, l1i, l1d, l2, l3 CacheConfig) *pair {
 		third = NewCacheBehind(l3)
 		p.data, p.caches = append(p.data, newReference(l3)), append(p.caches, third)
 	}
-	p.levels = NewLevels(p.l1i, p.caches[0], p.caches[1], third)
+	p.levels = NewLevels(p.l1i, p.caches[0], p.caches[1], third, NewMemory(0))
 	p.levels.Exclusive, p.levels.Inclusive = l3.Exclusive, l3.Inclusive
 	return p
 }
@@ -258,7 +258,7 @@ func TestRenewRefuses(t *testing.T) {
 		"":             func(*Cache) {},
 	} {
 		c := NewCache(cc)
-		l := NewLevels(NewCache(cc), c, NewCacheBehind(cc), nil)
+		l := NewLevels(NewCache(cc), c, NewCacheBehind(cc), nil, NewMemory(0))
 		for line := range uint32(128) {
 			l.l1d.Bring(line)
 		}

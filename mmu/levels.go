@@ -5,7 +5,10 @@ import "unsafe"
 // places say of each line which way of up to four caches has it. So a hit looks at one word of them and at the bits of
 // the set, and not at tags: the tags of a large cache are larger than the caches of the host. Lines go by their tags, so
 // that an empty tag has a place too, which says nothing.
-type places struct{ by []place }
+type places struct {
+	by     []place
+	zeroed func(size int) []byte // makes memory; nil takes it from the heap
+}
 
 // place is a column of bits for each cache: the way that has the line plus one, or zero.
 type place uint32
@@ -20,9 +23,16 @@ func (p *places) at(tag uint32) *place {
 	return (*place)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.by)), uintptr(tag)*unsafe.Sizeof(place(0))))
 }
 
-// grow makes places up to that of a tag and beyond. The host has memory for them when they are first used.
+// grow makes places up to that of a tag and beyond. A machine has some megabytes of them and uses few, so they come from
+// where the RAM does, which the host gives when it is first used.
 func (p *places) grow(tag uint32) {
-	by := make([]place, max(int(tag)/minPlaces*minPlaces+minPlaces, 2*len(p.by)))
+	n := max(int(tag)/minPlaces*minPlaces+minPlaces, 2*len(p.by))
+	var by []place
+	if p.zeroed == nil {
+		by = make([]place, n)
+	} else {
+		by = unsafe.Slice((*place)(unsafe.Pointer(unsafe.SliceData(p.zeroed(n*int(unsafe.Sizeof(place(0))))))), n)
+	}
 	copy(by, p.by)
 	p.by = by
 }
@@ -54,8 +64,8 @@ const (
 	columnL3
 )
 
-// NewLevels joins caches that are empty. The third level may be nil.
-func NewLevels(l1i, l1d, l2, l3 *Cache) *Levels {
+// NewLevels joins caches that are empty, of a CPU with a memory. The third level may be nil.
+func NewLevels(l1i, l1d, l2, l3 *Cache, mem *Memory) *Levels {
 	l := &Levels{l1d: l1d, l2: l2, l3: l3, shift: l1d.shift, even: true, all: []*Cache{l1d, l2, l1i}}
 	if l3 != nil {
 		l.all = append(l.all, l3)
@@ -63,10 +73,11 @@ func NewLevels(l1i, l1d, l2, l3 *Cache) *Levels {
 	for _, c := range l.all {
 		l.even = l.even && c.shift == l.shift
 	}
-	if l.even {
-		for i, c := range l.all {
+	for i, c := range l.all {
+		if l.even {
 			c.places, c.column = &l.places, uint(i)*columnBits
 		}
+		c.places.zeroed = mem.zeroed
 	}
 	return l
 }
@@ -78,7 +89,7 @@ func (l *Levels) Renew(ram int) {
 		panic("mmu: a cache that does not know what was used last")
 	}
 	for _, c := range l.all {
-		*c.places = places{}
+		c.places.by = nil
 	}
 	for _, c := range l.all {
 		c.replace(ram >> c.shift)

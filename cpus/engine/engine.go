@@ -112,7 +112,7 @@ func (e *Engine[C, P]) Setup(n int, self *C, isa ISA[C, P], s Spec, cfg *cpus.Co
 	if bus.Predictor != 0 {
 		c.recall(bus.Predictor.Sequence(n))
 	}
-	c.dataPath.init(cfg)
+	c.dataPath.init(cfg, bus.Memory)
 	c.swapped = s.Swapped
 	all := 1
 	if bus.Directory != nil {

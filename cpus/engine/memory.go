@@ -90,7 +90,7 @@ const (
 	between  = accesses - 1
 )
 
-func (d *dataPath) init(cfg *cpus.Config) {
+func (d *dataPath) init(cfg *cpus.Config, mem *mmu.Memory) {
 	d.l1i, d.l1d, d.l2 = mmu.NewCache(cfg.L1I), mmu.NewCache(cfg.L1D), mmu.NewCacheBehind(cfg.L2)
 	if cfg.L3 != (mmu.CacheConfig{}) {
 		d.l3, d.l3Lat = mmu.NewCacheBehind(cfg.L3), cfg.L3.Latency
@@ -101,7 +101,7 @@ func (d *dataPath) init(cfg *cpus.Config) {
 	d.lineMask = 1<<d.dShift - 1
 	d.sRecent = d.dRecent
 	d.l1Lat, d.l2Lat, d.memLat = cfg.L1D.Latency, cfg.L2.Latency, cfg.Memory
-	d.levels = mmu.NewLevels(d.l1i, d.l1d, d.l2, d.l3)
+	d.levels = mmu.NewLevels(d.l1i, d.l1d, d.l2, d.l3, mem)
 	d.levels.Inclusive, d.levels.Exclusive = cfg.L3.Inclusive, cfg.L3.Exclusive
 	d.initPrefetch(&cfg.Prefetch, cfg.PerLine)
 	d.latencies = [4]ticks{d.l1Lat, d.l2Lat, d.l3Lat, d.memLat}
