@@ -99,12 +99,8 @@ func (n needs) met(e kprobes.Era) bool {
 // portModes gives the points of root the word that the target has for their hits, also in their titles, and returns
 // what its kernel must be able to do for them.
 func (p *planner) portModes(root *doc.Node, t *targets.Target) (need needs) {
-	points := root.Get("points")
-	if points == nil {
-		return need
-	}
 	first, then := schema.ModeWord(t.Probes.First), schema.ModeWord(t.Probes.Then)
-	for _, pt := range points.Items {
+	for _, pt := range root.Find("points").Items { // of which the root has none
 		if pt.Get("watch") != nil {
 			continue // debug registers have no modes
 		}
@@ -156,15 +152,12 @@ func (p *planner) portSweep(root *doc.Node, t *targets.Target) {
 // portPlaces leaves out what an experiment says of its own instruction set: offsets of points, which count bytes of its
 // instructions, and a way of changing text that the target's kernels do not have.
 func (p *planner) portPlaces(root *doc.Node, t *targets.Target) {
-	kernel, points := root.Get("kernel"), root.Get("points")
-	if kernel == nil || points == nil {
-		return
-	}
+	kernel := root.Find("kernel")
 	if n := kernel.Get("patching"); n != nil && !hasValue(t, "kernel.patching", n.Text) {
 		p.portWithout(kernel, "patching", "kernel.patching "+n.Text)
 	}
 	isa := root.Find("kernel", "isa").Text
-	for _, pt := range points.Items {
+	for _, pt := range root.Find("points").Items {
 		if n := pt.Get("offset"); n != nil && isa != t.Name && pt.Get("watch") == nil { // that of a watchpoint counts bytes of data
 			p.portWithout(pt, "offset", fmt.Sprintf("offset %s of %s in code of %s", n.Text, pt.Find("name").Text, isa))
 		}
@@ -232,11 +225,7 @@ func (p *planner) portAxis(root *doc.Node, table, key string, possible func(v st
 // optionsOf returns the options of the kernel that the experiment was written for, such as probes of user space, if the
 // target has a kernel with them, too.
 func (l *Loader) optionsOf(root *doc.Node, t *targets.Target) string {
-	name := root.Find("kernel", "image")
-	if name == nil {
-		return ""
-	}
-	im, _, _ := targets.Image(l.Targets, name.Text)
+	im, _, _ := targets.Image(l.Targets, root.Find("kernel", "image").Text)
 	if slices.ContainsFunc(t.Images, func(other workloads.Image) bool { return other.Options == im.Options }) {
 		return im.Options
 	}

@@ -3,8 +3,11 @@ package running_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
@@ -60,4 +63,45 @@ func TestFewProfiles(t *testing.T) {
 	failing := running.FewProfiles(p, func(*schema.Point) (*kinds.Measurement, error) { return nil, lost })
 	_, err := failing(&p.Points[running.MostProfiles+1])
 	require.That(t, errors.Is(err, lost), "a point that fails: %v", err)
+}
+
+// TestWorkers measures as many points at a time as it is told, or one a processor, and no more than there are.
+func TestWorkers(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	for _, x := range []struct{ workers, points, want int }{{0, 6, 3}, {-1, 6, 3}, {1, 6, 1}, {2, 6, 2}, {5, 6, 5}, {9, 4, 4}, {0, 2, 2}} {
+		p := &schema.Plan{Points: make([]schema.Point, x.points)}
+		var mu sync.Mutex
+		at, most := 0, 0
+		all := make(chan struct{})
+		out := (&running.Runner{Workers: x.workers, Measure: func(*schema.Point) (*kinds.Measurement, error) {
+			mu.Lock()
+			if at++; at > most {
+				most = at
+			}
+			if at == x.want && most == x.want {
+				select {
+				case <-all:
+				default:
+					close(all)
+				}
+			}
+			mu.Unlock()
+			select { // all that are to run at a time do
+			case <-all:
+			case <-time.After(10 * time.Second):
+			}
+			mu.Lock()
+			at--
+			mu.Unlock()
+			return &kinds.Measurement{}, nil
+		}}).Run(p)
+		require.That(t, most == x.want && len(out) == x.points, "%d workers measure %d of %d points at a time, want %d", x.workers, most, len(out), x.want)
+	}
+}
+
+// TestStatuses has the names of points, and why those failed that did.
+func TestStatuses(t *testing.T) {
+	got := running.Statuses([]running.Outcome{{Point: &schema.Point{Name: "k"}}, {Point: &schema.Point{Name: "o"}, Err: errors.New("lost")}})
+	require.Equal(t, fmt.Sprint(got), "[{k ok } {o failed lost}]", "statuses")
+	require.Equal(t, len(running.Statuses(nil)), 0, "statuses of nothing")
 }
