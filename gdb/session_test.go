@@ -259,6 +259,29 @@ func TestReplies(t *testing.T) {
 	require.That(t, got == "E."+errDiffers.Error(), "a run that fails: %s", got)
 }
 
+// TestRepliesOfTheManual holds what is said of the session itself, and of threads, at the beginning.
+func TestRepliesOfTheManual(t *testing.T) {
+	s, fn := unconnected(t)
+	for _, x := range [][2]string{
+		{"?", "T05thread:1;"},
+		{"qSupported:x", "PacketSize=fff0;qXfer:features:read+;QStartNoAckMode+;swbreak+;vContSupported+;ReverseStep+;ReverseContinue+"},
+		{"QStartNoAckMode", "OK"}, {"qAttached", "1"}, {"qsThreadInfo", "l"}, {"qSymbol::", "OK"}, {"vCont?", "vCont;c;C;s;S"}, {"qOther", ""}, {"vOther", ""}, {"y", ""}, {"b", ""},
+		{"qC", "QC1"}, {"Hg2", "OK"}, {"qC", "QC2"}, {"Hg0", "OK"}, {"qC", "QC2"}, {"Hg-1", "OK"}, {"Hc1", "OK"}, {"qC", "QC2"}, {"Hg1", "OK"}, {"qC", "QC1"},
+		{"Hg3", `E.no thread "3": CPUs are threads from 1 to 2`}, {"T1", "OK"}, {"T2", "OK"}, {"T3", `E.no thread "3": CPUs are threads from 1 to 2`}, {"T-2", `E.no thread "-2": CPUs are threads from 1 to 2`},
+		{"qThreadExtraInfo,9", `E.no thread "9": CPUs are threads from 1 to 2`}, {"qThreadExtraInfo,1", hex.EncodeToString([]byte("cpu 0"))},
+		{"qXfer:features:read:other.xml:0,10", ""}, {"qXfer:features:read:target.xml:ffff,10", "l"}, {"qXfer:features:read:target.xml:2,3", "mxml"}, {"qXfer:features:read:target.xml:2", `E."2": want two numbers`},
+		{"G00", "E." + notWritten}, {"vCont;s:7", `E.no thread "7": CPUs are threads from 1 to 2`},
+		{fmt.Sprintf("X%x,2:ab", fn.Entry), "OK"}, {fmt.Sprintf("m%x,2", fn.Entry), "6162"},
+	} {
+		got, silent := s.answer([]byte(x[0]))
+		require.That(t, got == x[1] && !silent, "%s: %s, want %s", x[0], got, x[1])
+	}
+	for packet, ending := range map[string]error{"D": errDetached, "k": errKill, "vKill;1": errKill} {
+		_, silent := s.answer([]byte(packet))
+		require.That(t, errors.Is(s.ending, ending) && silent == (packet == "k"), "%s ends the session with %v", packet, s.ending)
+	}
+}
+
 // TestWatchpoints stops at accesses of each kind to a return address: the return reads it, and the next call writes it. What is
 // taken out stops nothing.
 func TestWatchpoints(t *testing.T) {

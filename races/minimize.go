@@ -328,7 +328,6 @@ func Tell(s *Scenario, v *Variant, opt Options, found *Outcome, budget int, prog
 func (r *recorder) follow(s story) (*Outcome, error) {
 	r.l.watch = r.attach
 	out, err := r.l.run(&follower{story: s}, 0, 1)
-	r.l.watch = nil
 	if err != nil || len(out) == 0 {
 		return nil, errors.Join(err, errors.New("the schedule ended without an outcome"))
 	}

@@ -64,7 +64,7 @@ func (t *trial) spoil() error {
 			found = true
 			code = slices.Concat(code[:i], m.Change(code[i:i+n]), code[i+n:])
 		}
-		i += max(n, 1)
+		i += n
 	}
 	if !found {
 		return fmt.Errorf("mutant %s: no instruction of %s in %s is like %s", m.Name, m.Function, t.l.im.Name, m.Insn)

@@ -70,6 +70,7 @@ func TestPairsOfAKernel(t *testing.T) {
 		for _, p := range got.Coverage.Pairs {
 			orders[Pair{function(p.First), function(p.Then)}] = true
 		}
+		holdReport(t, "pairs-"+variant, report)
 		hashed := Pair{"kprobes.hlistReplace", "find_probe"}
 		require.That(t, orders[hashed] && orders[Pair{hashed.Then, hashed.First}] && strings.Contains(report, `"first": "kprobes.hlistReplace"`),
 			"%s: pairs are %v", variant, got.Coverage.Pairs)

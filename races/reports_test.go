@@ -1,0 +1,68 @@
+package races
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kprobesim/internal/require"
+	"kprobesim/kprobes"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/reports")
+
+// holdReport compares a report with the one that there was, and a long one by its sum. It shows that something else is found or said
+// than before. Other tests say what is right.
+func holdReport(t *testing.T, name, text string) {
+	t.Helper()
+	if n := strings.Count(text, "\n"); n > 60 {
+		text = fmt.Sprintf("%d lines, %.6x\n", n, sha256.Sum256([]byte(text)))
+	}
+	require.Lines(t, "testdata/reports/"+name+".txt", text, *update)
+}
+
+// TestViolationsAreTold searches for the first mistake that a scenario catches, and has the first violation minimized and replayed.
+func TestViolationsAreTold(t *testing.T) {
+	for _, name := range []string{"jump-into", "icache", "free", "user", "rmmod", "watch", "stacks"} {
+		s := require.Must(Load(name))(t)
+		v := &s.Variants[slices.IndexFunc(s.Variants, func(v Variant) bool { return len(v.Catches) > 0 })]
+		opt := Default()
+		opt.Schedules, opt.Mutant, opt.Enough, opt.Workers = 600, v.Catches[0], 1, 1
+		tally := require.Must(Search(s, v, opt))(t)
+		require.Need(t, len(tally.Found) > 0, "%s/%s does not catch %s", name, v.Name, opt.Mutant)
+		told := require.Must(Tell(s, v, opt, &tally.Found[0], 60, nil))(t)
+		text := "not told\n"
+		if told != nil {
+			text = fmt.Sprintf("%s\n%d preemptions: %s\n%s\n", told.Violation, told.Preemptions, told.Choices, strings.Join(told.Lines, "\n"))
+		}
+		holdReport(t, name, text)
+		var replayed strings.Builder
+		_ = require.Must(Replay(s, v, opt, tally.Found[0].N, Shown{Lines: 200}, &replayed))(t)
+		holdReport(t, name+"-replay", replayed.String())
+	}
+}
+
+// TestSpoilWantsItsInstruction fails where the guest's code has no instruction that a mistake is made in.
+func TestSpoilWantsItsInstruction(t *testing.T) {
+	l := labOf(t, "icache", "2010", Options{})
+	arch := *l.target.Probes
+	arch.CodeMutants = []kprobes.CodeMutant{{Name: "m", Function: "find_probe", Insn: "^no such instruction$"}}
+	l.target.Probes, l.mutant = &arch, "m"
+	_, err := l.run(roundRobin{}, 0, 1)
+	require.Error(t, err, "no instruction of find_probe", "a mistake in an instruction that is not there")
+}
+
+// TestTextEndsWhereNothingIsRead knows no start of an instruction behind bytes that are none, or behind one that is cut off.
+func TestTextEndsWhereNothingIsRead(t *testing.T) {
+	for code, want := range map[string]string{"\x20\x00\x10\x00\x10": "[2 0 1 0 0]", "\x20\x00\x30\x00": "[2 0 0 0]", "\x10\x20\x00": "[1 2 0]"} {
+		arch := toyArch()
+		if want == "[2 0 0 0]" {
+			arch.Classify = func(code []byte, _ uint64) kprobes.Class { return kprobes.Class{Len: int(code[0] >> 4)} }
+		}
+		text := newText("f", 0x100, []byte(code), &forms{arch: arch})
+		require.Equal(t, fmt.Sprint(text.length), want, "% x has instructions of bytes", code)
+	}
+}
