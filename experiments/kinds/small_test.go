@@ -1,6 +1,7 @@
 package kinds_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -15,7 +16,7 @@ import (
 	"kprobesim/internal/require"
 )
 
-// TestSmall measures every point of small experiments of each kind, and holds all that was observed. Costs that move on purpose move its
+// TestSmall measures every point of small experiments of each kind and traces a hit of the first one, and holds all that was observed. Costs that move on purpose move its
 // golden file, too.
 func TestSmall(t *testing.T) {
 	exptest.Alone(t)
@@ -39,6 +40,11 @@ func TestSmall(t *testing.T) {
 				fmt.Fprintf(&out, ", %s %d/%d %s", q.Metric, q.Num, q.Den, q.Unit)
 			}
 			out.WriteString("\n")
+		}
+		for n := range int64(2) { // the first two hits, one by one
+			var b bytes.Buffer
+			err := kinds.Trace(&p.Points[0], n+1, &b)
+			fmt.Fprintf(&out, "%s %s: hit %d is traced as %.4x, %v\n", name, p.Points[0].Name, n+1, sha256.Sum256(b.Bytes()), err)
 		}
 	}
 	require.Lines(t, filepath.Join("testdata", "small.txt"), out.String(), exptest.Updating())

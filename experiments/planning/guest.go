@@ -156,14 +156,14 @@ func (p *planner) checkHandlers(root *doc.Node, pt *schema.Point, r schema.Regis
 	}
 }
 
-// checkFunc reports whether name is a function of the image.
-func (p *planner) checkFunc(pos doc.Pos, key string, pt *schema.Point, name string) bool {
+// checkFunc wants name to be a function of the image, or of a module.
+func (p *planner) checkFunc(pos doc.Pos, key string, pt *schema.Point, name string) {
 	if strings.Contains(name, ":") {
-		return p.checkModuleFunc(pos, key, pt, name)
+		p.checkModuleFunc(pos, key, pt, name)
+		return
 	}
-	f, ok := pt.Image.Func(name)
-	if ok && f.Typed {
-		return true
+	if f, ok := pt.Image.Func(name); ok && f.Typed {
+		return
 	}
 	var known []string
 	for _, s := range pt.Image.Symbols {
@@ -176,7 +176,6 @@ func (p *planner) checkFunc(pos doc.Pos, key string, pt *schema.Point, name stri
 		hint = fmt.Sprintf(", which is one of %s: choose another (`kprobesim list targets --image %s`)", strings.Join(isas, " and "), pt.Image.Name)
 	}
 	p.errs.Add(pos, "%s: image %s has no function %q%s", key, pt.Image.Name, name, hint)
-	return false
 }
 
 // resolveLine makes an offset of a line of the sources: of the first instruction of the target that stems from it.

@@ -57,19 +57,15 @@ func (p *planner) addModules(root *doc.Node, pt *schema.Point, e *schema.Experim
 	}
 }
 
-// checkModuleFunc reports whether a name of the form "module:function" is that of a function of a module that the point
-// loads.
-func (p *planner) checkModuleFunc(pos doc.Pos, key string, pt *schema.Point, name string) bool {
+// checkModuleFunc wants a name of the form "module:function" to be that of a function of a module that the point loads.
+func (p *planner) checkModuleFunc(pos doc.Pos, key string, pt *schema.Point, name string) {
 	m, function := pt.Module(name)
 	if m == nil {
 		module, _, _ := strings.Cut(name, ":")
 		p.errs.Add(pos, "%s: no module %q is loaded: name its file in [[modules]]", key, module)
-		return false
+		return
 	}
-	known := m.File.Object.Functions()
-	if slices.Contains(known, function) {
-		return true
+	if known := m.File.Object.Functions(); !slices.Contains(known, function) {
+		p.errs.Add(pos, "%s: module %s has no function %q%s", key, m.File.Name, function, doc.Suggest(function, known))
 	}
-	p.errs.Add(pos, "%s: module %s has no function %q%s", key, m.File.Name, function, doc.Suggest(function, known))
-	return false
 }
