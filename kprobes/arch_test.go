@@ -155,3 +155,29 @@ func TestReserved(t *testing.T) {
 		require.That(t, pairs > 0, "%s: no function has a pair", image)
 	}
 }
+
+// TestTextsOfSymbols: a symbol without a size ends in front of the next one, or a page behind.
+func TestTextsOfSymbols(t *testing.T) {
+	for _, image := range []string{"x86_64-2010", "arm-2014"} {
+		g, without := newGuest(t, image, Default()), 0
+		text := g.k.sym.text
+		for at := text.Start; at < text.End; {
+			sym, _, ok := g.im.At(at)
+			end := at + 1
+			for next := sym; ok && next.Addr == sym.Addr && end < text.End; end++ {
+				if next, _, ok = g.im.At(end); next.Addr != sym.Addr {
+					break
+				}
+			}
+			if ok && sym.Size == 0 && sym.Addr == at && end < text.End {
+				for _, addr := range []uint64{at, at + (end-at)/2, end - 1} {
+					fn, found := g.k.text(addr)
+					require.That(t, found && fn.Start == at && fn.End() == min(end, at+4096), "%s: %s at %#x ends at %#x, want %#x", image, sym.Name, addr, fn.End(), end)
+				}
+				without++
+			}
+			at = end
+		}
+		require.That(t, without > 0, "%s: every symbol has a size", image)
+	}
+}

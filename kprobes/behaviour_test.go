@@ -302,6 +302,7 @@ func TestGuestRegisters(t *testing.T) {
 		require.Equal(t, l.status("register_kprobes", array, 2), 0, "register_kprobes")
 		hits := l.percpu("handler_hits")
 		l.call("bench_target", 1, 2)
+		l.call("kfree", 0)
 		l.call("disable_kprobe", p)
 		l.call("bench_target", 1, 2)
 		l.call("enable_kprobe", p)

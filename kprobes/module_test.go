@@ -103,3 +103,20 @@ func (k *Kprobes) stray() bool {
 	}
 	return k.slots.taken() != slots || k.detours.taken() != detours
 }
+
+// TestTextIsForgotten: text of modules that are gone is known until other text comes to one of its bytes.
+func TestTextIsForgotten(t *testing.T) {
+	const size = 0x100
+	for by, want := range map[int64]bool{-2 * size: true, -size: true, -size + 16: false, 0: false, size - 16: false, size: true, 2 * size: true} {
+		g := newGuest(t, newest("x86_64"), Default())
+		at := require.Must(g.Alloc(8*size, 64))(t) + 4*size
+		code := bytes.Repeat([]byte{0x90}, size)
+		g.do(g.k.Adopt(g, "old", at, code))
+		g.do(g.k.Unload(g, "old"))
+		g.do(g.k.Adopt(g, "new", at+uint64(by), code))
+		_, err := g.k.module("old", true)
+		require.Equal(t, err == nil, want, "text %d bytes behind what is gone leaves it known", by)
+		_, err = g.k.module("new", false)
+		require.NoError(t, err)
+	}
+}

@@ -13,7 +13,7 @@ func (k *Kprobes) optimize(c Caller) error {
 				return err
 			}
 		}
-		if len(k.optimizing)+len(k.unoptimizing)+len(k.dirty) == 0 {
+		if !k.Busy() {
 			return nil
 		}
 		return k.optimizer.Schedule(c, k.opt.Delay)

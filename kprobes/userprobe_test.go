@@ -359,3 +359,32 @@ func TestUserProbeRefusals(t *testing.T) {
 		u.exitCode(task)
 	})
 }
+
+// TestTallyOfUsers counts every call of a probed function on several CPUs. A CPU misses its hit where another one has the breakpoint
+// away for its own step.
+func TestTallyOfUsers(t *testing.T) {
+	const calls = 300
+	missed := int64(0)
+	eachUser(t, 3, func(u *users) {
+		u.runs("user_mixes", 1) // brings the page in
+		p := u.probe(UserSpec{Symbol: "user_mix", Handler: "user_probe_pre"})
+		of := value(u.k.NewTally(p.Addr))(u)
+		for i := range u.m.CPUs() {
+			u.m.CPU(i).ObserveCode(of, of.Spans(), false)
+		}
+		before := u.word("user_hits")
+		var tasks []uint64
+		for i := range u.m.CPUs() {
+			task, _ := u.start(i, "user_mixes", calls, false)
+			tasks = append(tasks, task)
+		}
+		for _, task := range tasks {
+			u.exitCode(task)
+		}
+		got, hits := of.sum(), int64(u.word("user_hits")-before)
+		require.That(u.t, got.All == int64(calls*len(tasks)) && got.Missed == got.All-hits, "%+v of %d calls, of which the guest counts %d", got, calls*len(tasks), hits)
+		missed += got.Missed
+		u.unprobe(p)
+	})
+	require.That(t, missed > 0, "no hit was missed")
+}

@@ -41,14 +41,11 @@ func canBoost(code []byte, mode int) bool {
 	for i, b := range code {
 		switch {
 		case b == 0x0f:
-			return i+1 < len(code) && boost0F.has(code[i+1])
+			return boost0F.has(code[i+1])
 		case mode == 64 && b&0xf0 == 0x40: // REX
 		case boostPrefixes.has(b):
 		default:
 			return !noBoost.has(b)
-		}
-		if i >= maxInsn-1 {
-			return false
 		}
 	}
 	return false

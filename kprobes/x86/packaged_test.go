@@ -24,6 +24,7 @@ func TestPackagedReadsLongMaps(t *testing.T) {
 		"vmovdqa64 0(%rip)":      "\x62\xf1\xfd\x48\x6f\x05\x00\x00\x00\x00",
 		"movbe (%rdi)":           "\x0f\x38\xf0\x07",
 		"palignr $8":             "\x66\x0f\x3a\x0f\xc1\x08",
+		"vextracti128 $1, gs":    "\x65\x67\x2e\x3e\xc4\xe3\x7d\x39\x8c\x20\x10\x00\x00\x00\x01", // the most bytes that there may be
 		"sha256rnds2 16(%rax,1)": "\x0f\x38\xcb\x44\x20\x10",
 	} {
 		fn := kprobes.Text{Start: 0x1000, Code: []byte(code + "\xc3")}
