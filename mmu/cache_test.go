@@ -87,6 +87,7 @@ func TestCacheFollowsItsDescription(t *testing.T) {
 			if rng.Intn(8) == 0 {
 				c.Drop(line)
 				ref.drop(line)
+				require.Need(t, c.Recent[line%uint32(n)] != line+1, "%+v: line %d was dropped, and is the one used last", cc, line)
 				continue
 			}
 			if _, way := ref.find(line); c.Has(line) != (way >= 0) {
@@ -270,5 +271,22 @@ func TestRenewRefuses(t *testing.T) {
 			}()
 			l.Renew(128 * 64)
 		}()
+	}
+}
+
+// TestPlacesHaveRoom brings in lines around the end of the places that there are: each has a place, which nothing checks later.
+func TestPlacesHaveRoom(t *testing.T) {
+	cc := CacheConfig{Size: 8 << 10, Ways: 4, Line: 64}
+	for near := -2; near <= 2; near++ {
+		line := uint32(minPlaces + near)
+		for name, bring := range map[string]func(*Cache, *Levels){
+			"Bring": func(c *Cache, _ *Levels) { c.Bring(line) },
+			"Load":  func(_ *Cache, l *Levels) { l.Load(uint64(line) << 6) },
+		} {
+			c := NewCache(cc)
+			l := NewLevels(NewCache(cc), c, NewCacheBehind(cc), nil, NewMemory(0))
+			bring(c, l)
+			require.That(t, uint(line+1) < uint(len(l.places.by)) && c.Has(line), "%s: line %d has no place of %d", name, line, len(l.places.by))
+		}
 	}
 }

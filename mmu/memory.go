@@ -92,17 +92,9 @@ func (m *Memory) Write(pa uint64, b []byte) {
 // swap stores the low n bytes of v, the least significant first, and returns what was there. All of it is RAM. A store
 // buffer makes several for each turn of a CPU. They are a CPU's stores, of which OnWrite does not tell.
 func (m *Memory) swap(pa, v uint64, n int) (old uint64) {
-	switch b := m.ram[pa : pa+uint64(n)]; n {
-	case 8:
-		old = binary.LittleEndian.Uint64(b)
-		binary.LittleEndian.PutUint64(b, v)
-	case 4:
-		old = uint64(binary.LittleEndian.Uint32(b))
-		binary.LittleEndian.PutUint32(b, uint32(v))
-	default:
-		old = encoding.Uint(binary.LittleEndian, b)
-		encoding.PutUint(binary.LittleEndian, b, v)
-	}
+	b := m.ram[pa : pa+uint64(n)]
+	old = encoding.Uint(binary.LittleEndian, b)
+	encoding.PutUint(binary.LittleEndian, b, v)
 	m.dropLines(pa, n)
 	return old
 }
