@@ -47,5 +47,13 @@ func TestSmall(t *testing.T) {
 			fmt.Fprintf(&out, "%s %s: hit %d is traced as %.4x, %v\n", name, p.Points[0].Name, n+1, sha256.Sum256(b.Bytes()), err)
 		}
 	}
+	for _, kernel := range []string{"x86_64-2010", "ppc64-2017"} {
+		l := planning.NewLoader()
+		f := require.Must(l.Module(filepath.Join(objects, kernel, "my_probe.o"), ""))(t)
+		for _, parameters := range []string{"", "symbol=bench_target"} { // where the point has a probe
+			tried := require.Must(kinds.Try(require.Must(l.Trial(kernel, ""))(t), kinds.Trial{File: f, Hits: 5, Parameters: parameters, Calls: []string{"my_probe:tell", "nothing", "work_divide"}}))(t)
+			fmt.Fprintf(&out, "a module in %s with %q: %+v, %q\n", kernel, parameters, tried.Rows, tried.Console)
+		}
+	}
 	require.Lines(t, filepath.Join("testdata", "small.txt"), out.String(), exptest.Updating())
 }
