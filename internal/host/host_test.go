@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"kprobesim/internal/require"
 )
@@ -33,4 +36,31 @@ func TestPeak(t *testing.T) {
 	require.NoError(t, require.Err(fmt.Sscan(line, &kib)))
 	peak := Peak()
 	require.That(t, used[4096] == 1 && peak >= kib<<10*9/10 && peak < 1<<40, "a peak of %d bytes, where the host says %d KiB", peak, kib)
+}
+
+// TestUse wants the processor's time to grow by work of this process and by nothing else, and a process that has ended to have had about as much
+// memory as it took.
+func TestUse(t *testing.T) {
+	if os.Getenv("KPROBESIM_TAKES_MEMORY") == "1" {
+		b := make([]byte, 64<<20)
+		for i := range b {
+			b[i] = byte(i)
+		}
+		runtime.KeepAlive(b)
+		return
+	}
+	before := CPU()
+	if before == 0 {
+		t.Skip("does not apply: this host says nothing of processes")
+	}
+	for begin := time.Now(); CPU()-before < 20*time.Millisecond; {
+		require.Need(t, time.Since(begin) < time.Minute, "work takes no time")
+	}
+	slept := CPU()
+	time.Sleep(50 * time.Millisecond)
+	require.That(t, CPU()-slept < 40*time.Millisecond && CPU() >= slept, "sleep takes %s of a processor", CPU()-slept)
+	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestUse$")
+	c.Env = append(os.Environ(), "KPROBESIM_TAKES_MEMORY=1")
+	require.NoError(t, c.Run())
+	require.That(t, PeakOf(c.ProcessState) > 64<<20 && PeakOf(c.ProcessState) < 1<<30, "a process of 64 MiB had %d bytes", PeakOf(c.ProcessState))
 }

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// Tests collect garbage less often, which takes a third off the tests of the largest instruction set and an eighth off others. They make
+// Tests collect garbage a third as often, which takes a third of their time off the largest instruction set, and an eighth off the rest. They make
 // machines that live for a moment, and each collection marks the same tables again. GOGC in the environment goes first.
 var _ = collect(os.Getenv("GOGC"))
 
