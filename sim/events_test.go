@@ -13,9 +13,11 @@ import (
 func TestQueueOrder(t *testing.T) {
 	type plan struct {
 		at clock.Ticks
+		n  int // of the push: events for one time happen in this order
 		id EventID
 	}
 	var q Queue
+	pushed := 0
 	var want []plan
 	var got EventID
 	seed := uint32(7)
@@ -29,9 +31,10 @@ func TestQueueOrder(t *testing.T) {
 			var id EventID
 			at := clock.Ticks(random(50))
 			id = q.Push(at, func() { got = id })
-			want = append(want, plan{at, id})
+			pushed++
+			want = append(want, plan{at, pushed, id})
 			slices.SortFunc(want, func(a, b plan) int {
-				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
+				return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.n, b.n))
 			})
 		case 2:
 			if len(want) > 0 {

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
@@ -58,4 +60,76 @@ func TestHeapFindsTheLowestPlace(t *testing.T) {
 		}
 	}
 	require.That(t, full, "the heap was never full")
+}
+
+// TestNear finds what lies at an address of the heap where the kernel executes memory, up to the end of that mapping.
+func TestNear(t *testing.T) {
+	const heap, text = 0xc0000000, 0xf0000000
+	m := &Machine{mem: mmu.NewMemory(1 << 20), space: Space{Heap: heap, Maps: []mmu.Mapping{
+		{VA: 0x1000, Exec: true, Size: 1 << 16}, {VA: 0x2000, PA: 0, Exec: false}, {VA: text, PA: 0x10000, Exec: true, Limit: 0x20000},
+	}}}
+	for pa, want := range map[uint64]bool{0: false, 0xffff: false, 0x10000: true, 0x2ffff: true, 0x30000: false, 1 << 20: false} {
+		got, ok := m.Near(heap + pa)
+		require.That(t, ok == want && (!ok || got == text+pa-0x10000) && (ok || got == 0), "%#x of the heap is executed at %#x, %v", pa, got, ok)
+	}
+}
+
+// TestRunQueueFits tries all small queues: one fits that has the CPUs that run, each where its place says.
+func TestRunQueueFits(t *testing.T) {
+	fits := 0
+	for n := range 4 * 4 * 4 * 5 * 5 * 4 * 4 {
+		digit := func(base int) int {
+			d := n % base
+			n /= base
+			return d
+		}
+		doing := []activity{activity(digit(4)), activity(digit(4))}
+		size := digit(4)
+		q := &runQueue{pos: []int{digit(4) - 1, digit(4) - 1}, time: make([]clock.Ticks, 2)}
+		for _, cpu := range []int{digit(5) - 1, digit(5) - 1, 0}[:size] {
+			q.heap = append(q.heap, cpu)
+		}
+		want := size <= 2
+		for cpu, a := range doing {
+			is := q.pos[cpu] >= 0 && q.pos[cpu] < size && q.heap[q.pos[cpu]] == cpu
+			want = want && a <= asleep && is == (a == running) && (is || q.pos[cpu] < 0)
+		}
+		in := map[int]bool{}
+		for _, cpu := range q.heap {
+			want = want && (cpu == 0 || cpu == 1) && !in[cpu] && doing[cpu] == running
+			in[cpu] = true
+		}
+		require.Need(t, q.fits(doing) == want, "%v with %v: %v", q, doing, !want)
+		if want {
+			fits++
+		}
+	}
+	require.That(t, fits > 0 && !(&runQueue{pos: []int{-1}}).fits([]activity{parked}) && !(&runQueue{time: []clock.Ticks{0}}).fits([]activity{parked}), "%d fit", fits)
+}
+
+// TestQueueFits has each event of a queue be where its name says.
+func TestQueueFits(t *testing.T) {
+	for name, damage := range map[string]func(q *Queue){
+		"":                    func(*Queue) {},
+		"another slot":        func(q *Queue) { q.heap[0].id++ },
+		"no slot":             func(q *Queue) { q.heap[0].id |= 3 },
+		"another place":       func(q *Queue) { q.slots[0] ^= 1 },
+		"a free one too high": func(q *Queue) { q.free = append(q.free, 3) },
+	} {
+		var q Queue
+		for range 3 {
+			q.Push(1, nil)
+		}
+		q.Cancel(q.heap[2].id)
+		damage(&q)
+		require.Equal(t, q.fits(), name == "", "a queue with %q", name)
+	}
+}
+
+// TestNowBetweenTurns is the time of the last event where no CPU has its turn.
+func TestNowBetweenTurns(t *testing.T) {
+	var m Machine
+	m.init(&Config{CPUs: 2})
+	m.now = 7
+	require.Equal(t, fmt.Sprint(m.Now(), m.slept, m.asleepAt), "7 [0 0] [-1 -1]", "a machine that has not run")
 }

@@ -175,14 +175,19 @@ func (q *Queue) Bind(id EventID, f func()) (clock.Ticks, bool) {
 // fits reports whether a queue that was read holds the CPUs that run, and these alone. A turn of another CPU would not bring
 // the machine on, and it would have the next turn, too.
 func (q *runQueue) fits(doing []activity) bool {
-	if len(q.pos) != len(doing) || len(q.time) != len(doing) || len(q.heap) > len(doing) {
+	if len(q.pos) != len(doing) || len(q.time) != len(doing) {
 		return false
 	}
-	for cpu, a := range doing {
-		at := q.pos[cpu]
-		if a > asleep || (at >= 0) != (a == running) || at >= len(q.heap) || at >= 0 && q.heap[at] != cpu {
+	for i, cpu := range q.heap {
+		if cpu < 0 || cpu >= len(doing) || q.pos[cpu] != i {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(q.heap, func(cpu int) bool { return cpu < 0 || cpu >= len(doing) || q.pos[cpu] < 0 })
+	for cpu, a := range doing {
+		at := q.pos[cpu]
+		if a > asleep || (at >= 0) != (a == running) || at >= 0 && (at >= len(q.heap) || q.heap[at] != cpu) {
+			return false
+		}
+	}
+	return true
 }

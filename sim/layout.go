@@ -59,7 +59,7 @@ func DrawLayout(seed uint64, replicate int) Layout {
 		Slots:     key("slots").Below(1 << 32),
 		Detours:   key("detours").Below(1 << 32),
 		Predictor: key("predictor"),
-		Phase:     uint16(key("phase").Below(1 << 16)),
+		Phase:     uint16(key("phase").Sequence(0).Uint64()),
 	}
 }
 

@@ -24,7 +24,7 @@ func TestTwoRunsAreTheSame(t *testing.T) {
 	for i := range 8 {
 		require.That(t, *runs[0].CPU(i).Counters() == *runs[1].CPU(i).Counters(), "cpu %d: the counters of two runs differ", i)
 	}
-	require.That(t, slices.Equal(runs[0].Events, runs[1].Events), "the events of two runs differ")
+	require.That(t, slices.Equal(runs[0].Events, runs[1].Events) && len(runs[0].Events) > 0, "the events of two runs differ, or there are none")
 }
 
 // TestNativeCallMoves lets the guest function of a native call return on another CPU.
@@ -91,6 +91,31 @@ func TestEventsWithinTheBudget(t *testing.T) {
 	}
 }
 
+// TestBudgetIsExact ends a run whose budget is the very time at which it ended with less, at the same place.
+func TestBudgetIsExact(t *testing.T) {
+	for _, steps := range []int{0, 7} {
+		run := func(budget clock.Ticks) *pctest.Guest {
+			w := pctest.New(t, 3, "boot_busy", "busy", func(c *sim.Config) {
+				if c.Budget = budget; steps > 0 {
+					c.Policy = &inTurn{steps: steps}
+				}
+			})
+			require.Error(t, w.Run(), "budget of", "it runs for ever")
+			return w
+		}
+		less := run(clock.FromCycles(100_003))
+		at := less.CPU(0).Now()
+		for i := range 3 {
+			at = min(at, less.CPU(i).Now())
+		}
+		if steps > 0 {
+			at = less.Now()
+		}
+		more := run(at)
+		require.Equal(t, more.Ended(nil), less.Ended(nil), "in turns of %d, with a budget of %d ticks it ends", steps, at)
+	}
+}
+
 func TestNumberOfCPUs(t *testing.T) {
 	for _, n := range []int{-1, 257, 1000} {
 		_, err := sim.New(sim.Config{CPUs: n, RAM: 32 << 20})
@@ -141,7 +166,10 @@ func TestPolicy(t *testing.T) {
 			p := &inTurn{steps: steps}
 			w := pctest.New(t, 3, "boot_plain", "count_plain", func(c *sim.Config) { c.Policy = p })
 			w.Set(t, "arg2", 500)
+			before := -1
+			w.At(0, func() { before = len(p.turns) })
 			w.MustRun(t)
+			require.Equal(t, before, 0, "an event for the beginning comes behind turns")
 			require.That(t, slices.Equal(w.Reports, []uint64{1500}), "%d steps: increments without a lock, one instruction each, gave %d", steps, w.Reports)
 			logs[i] = p.turns
 		}

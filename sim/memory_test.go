@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func TestIntegers(t *testing.T) {
 	const v, end = uint64(0x1122334455667788), imagetest.Base + 1<<16
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		e := imagetest.Kernel()
-		m := natives(t, e, &caller{}, nil)
+		m := natives(t, e, &caller{apart: true}, nil)
 		m.cfg.ISA.Order = order
 		for size := range 10 {
 			for _, at := range []uint64{imagetest.Base + 0x800, imagetest.Base + 0xffe, imagetest.Base + 0xfff, end - uint64(size), end - uint64(size) + 1, imagetest.Base - 1} {
@@ -128,6 +129,23 @@ func TestPrintk(t *testing.T) {
 		n := m.printk(c)
 		require.That(t, m.Console() == x.want && n == uint64(len(x.want)) && (x.bits == 32 || printed == x.want), "%q with %x: %q and %q, %d bytes; want %q", x.format, x.args, m.Console(), printed, n, x.want)
 	}
+}
+
+// TestPrintLine begins a line at each level, and goes on with one without.
+func TestPrintLine(t *testing.T) {
+	m := natives(t, imagetest.Kernel(), &caller{}, nil)
+	for _, x := range []struct {
+		level int64
+		text  string
+		want  string
+	}{{6, "a", "a"}, {-1, "b", "ab"}, {6, "c\n", "ab\nc\n"}, {6, "d", "ab\nc\nd"}, {math.MaxUint32, "e", "ab\nc\nde"}, {0, "f", "ab\nc\nde\nf"}, {-1, strings.Repeat("g", 5000), "ab\nc\nde\nf" + strings.Repeat("g", mostPrinted)}} {
+		require.NoError(t, m.WriteBytes(imagetest.Base+0x1000, []byte(x.text)))
+		m.printLine(x.level, imagetest.Base+0x1000, uint64(len(x.text)))
+		require.Equal(t, m.Console(), x.want, "the console behind %.9q", x.text)
+	}
+	require.NoError(t, m.err)
+	m.printLine(6, imagetest.Base-1, 1)
+	require.Error(t, m.err, "printk: ", "text that is nowhere")
 }
 
 // TestKeptMemory keeps pages that are not empty, and takes nothing else from what is damaged.

@@ -19,6 +19,7 @@ type caller struct {
 	sp     uint64
 	called cpus.Entry
 	args   []uint64
+	apart  bool // neighbouring pages are no neighbours in memory
 }
 
 func (c *caller) PC() uint64     { return 0x40 }
@@ -29,7 +30,11 @@ func (c *caller) Return(uint64)  {}
 func (c *caller) Counters() *cpus.Counters { return &cpus.Counters{} }
 
 func (c *caller) Translate(va uint64) (uint64, bool) {
-	return va - imagetest.Base, va >= imagetest.Base
+	pa := va - imagetest.Base
+	if c.apart && pa < 1<<16 {
+		pa ^= 0xf000
+	}
+	return pa, va >= imagetest.Base
 }
 
 func (c *caller) Call(fn cpus.Entry, _, _ uint64, args ...uint64) uint64 {
