@@ -86,9 +86,7 @@ func TestRunQueueFits(t *testing.T) {
 		doing := []activity{activity(digit(4)), activity(digit(4))}
 		size := digit(4)
 		q := &runQueue{pos: []int{digit(4) - 1, digit(4) - 1}, time: make([]clock.Ticks, 2)}
-		for _, cpu := range []int{digit(5) - 1, digit(5) - 1, 0}[:size] {
-			q.heap = append(q.heap, cpu)
-		}
+		q.heap = append(q.heap, []int{digit(5) - 1, digit(5) - 1, 0}[:size]...)
 		want := size <= 2
 		for cpu, a := range doing {
 			is := q.pos[cpu] >= 0 && q.pos[cpu] < size && q.heap[q.pos[cpu]] == cpu
