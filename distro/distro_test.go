@@ -99,6 +99,20 @@ func TestStops(t *testing.T) {
 	}
 }
 
+// TestRunTimed boots quickly to a text, and with the cost model from there on: a clock that comes earlier is the later in the end.
+func TestRunTimed(t *testing.T) {
+	ended := map[string]clock.Ticks{}
+	for _, text := range []string{"hel", "hello 6.", "nothing"} {
+		m := require.Must(distro.RunTimed(config(t, linuxtest.Kernel{Bits: 64, Code: speaks}), text))(t)
+		require.That(t, m.Console() == "hello 6.10" && strings.Contains(m.Ended(), "reset"), "%q: console %q, ended by %q", text, m.Console(), m.Ended())
+		ended[text] = m.CPU(0).Now()
+	}
+	require.That(t, ended["hel"] > ended["hello 6."] && ended["hello 6."] > ended["nothing"], "ended at %v", ended)
+	c := config(t, linuxtest.Kernel{Bits: 64, Code: []byte{0xeb, 0xfe}})
+	c.Budget = clock.FromCycles(1000)
+	require.Error(t, require.Err(distro.RunTimed(c, "nothing")), "budget", "a kernel that loops")
+}
+
 // TestRefused holds what is said of what cannot be booted.
 func TestRefused(t *testing.T) {
 	for want, change := range map[string]func(*distro.Config){

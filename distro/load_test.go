@@ -53,6 +53,8 @@ func TestLoads(t *testing.T) {
 	}
 	far, low, outside, data := kernel(elf.EM_X86_64, 64, 16*mib, header), kernel(elf.EM_X86_64, 64, highStart-1, nil), kernel(elf.EM_X86_64, 64, 16*mib, nil), kernel(elf.EM_X86_64, 64, 16*mib, nil)
 	outside.Image.Entry += mib
+	tiny := kernel(elf.EM_X86_64, 64, 16*mib, nil)
+	tiny.Image.Segments = append(tiny.Image.Segments, image.Segment{PA: highStart - 1, MemSize: 1}, image.Segment{PA: highStart - 1})
 	data.Image.Entry += 2 * mib
 	bare := of(x64, 64*mib, 5000, 2, "quiet")
 	bare.Board = dated{}
@@ -61,7 +63,7 @@ func TestLoads(t *testing.T) {
 	var out strings.Builder
 	for i, c := range []Config{
 		of(x64, 64*mib, 5000, 1, "quiet"), of(x64, 2048*mib, 0, 2, ""), of(x32, 64*mib, 4096, 1, "quiet"), of(far, 1024*mib, 1, 1, "twelve bytes"), of(far, 1024*mib, 1, 1, "thirteen byte"),
-		of(x64, 21*mib, 0, 1, ""), of(x64, 21*mib+4096, 4096, 1, ""), of(x64, 21*mib+4096, 4097, 1, ""), of(x64, 21*mib-1, 0, 1, ""), of(x64, 64*mib, 65*mib, 1, ""), of(low, 64*mib, 0, 1, ""),
+		of(x64, 21*mib, 0, 1, ""), of(x64, 21*mib+4096, 4096, 1, ""), of(x64, 21*mib+4096, 4097, 1, ""), of(x64, 21*mib-1, 0, 1, ""), of(x64, 64*mib, 65*mib, 1, ""), of(low, 64*mib, 0, 1, ""), of(tiny, 64*mib, 0, 1, ""),
 		of(outside, 64*mib, 0, 1, ""), of(data, 64*mib, 0, 1, ""), bare,
 		versatile(64*mib, 5000), versatile(1024*mib, 0), versatile(1024*mib+1, 0), versatile(64*mib, 65*mib), versatile(64*mib, 63*mib), versatile(6*mib, 5000), plain,
 	} {

@@ -43,10 +43,10 @@ func kendall(pairs []pair) float64 {
 		all = append(all, [2]int{int(math.Round(p.native * 100)), int(math.Round(p.priced * 100))})
 	}
 	slices.SortFunc(all, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
-	tiedNative := ties(all, func(v [2]int) [2]int { return [2]int{v[0], 0} })
-	tiedBoth := ties(all, func(v [2]int) [2]int { return v })
+	tiedNative := ties(all, func(a, b [2]int) bool { return a[0] == b[0] })
+	tiedBoth := ties(all, func(a, b [2]int) bool { return a == b })
 	exchanges := sortByPrice(all, make([][2]int, len(all)))
-	tiedPriced := ties(all, func(v [2]int) [2]int { return [2]int{0, v[1]} })
+	tiedPriced := ties(all, func(a, b [2]int) bool { return a[1] == b[1] })
 	total := len(all) * (len(all) - 1) / 2
 	if total == tiedNative || total == tiedPriced {
 		return 0
@@ -55,11 +55,11 @@ func kendall(pairs []pair) float64 {
 	return float64(agree) / math.Sqrt(float64(total-tiedNative)) / math.Sqrt(float64(total-tiedPriced))
 }
 
-// ties counts the pairs of neighbours, near and far, that have the same key.
-func ties(all [][2]int, key func([2]int) [2]int) (n int) {
+// ties counts the pairs of neighbours, near and far, that are the same.
+func ties(all [][2]int, same func(a, b [2]int) bool) (n int) {
 	run := 0
 	for i := range all {
-		if i > 0 && key(all[i]) == key(all[i-1]) {
+		if i > 0 && same(all[i], all[i-1]) {
 			run++
 		} else {
 			run = 0

@@ -212,6 +212,43 @@ func TestRunTimesTwice(t *testing.T) {
 	require.That(t, errors.Is(err, context.Canceled) && len(v.Blocks) == 1 && len(f.jobs) == jobs+1, "%v, %d blocks by %d jobs", err, len(v.Blocks), len(f.jobs)-jobs)
 }
 
+// TestMomentsOfACase times a case at each moment until the host is quiet, keeps the shorter time, and says why it has none.
+func TestMomentsOfACase(t *testing.T) {
+	broken := errors.New("broken")
+	for i, x := range []struct {
+		native float64 // before
+		more   uint64  // ticks by which the whole loop is longer
+		busy   int     // jobs that agree on nothing
+		err    error
+		want   float64
+		left   error
+		jobs   int
+	}{
+		{0, 1_500_000, 0, nil, 1e6, nil, 1},
+		{2e6, 1_500_000, 0, nil, 1e6, nil, 1},
+		{5e5, 1_500_000, 0, nil, 5e5, nil, 1},
+		{0, 1_500_000, 2 * rounds, nil, 1e6, nil, 2*rounds + 1},
+		{0, 0, 99, nil, 0, ErrBusy, attempts * rounds},
+		{7, 0, 99, nil, 7, nil, attempts * rounds},
+		{0, 0, 0, native.ErrPage, 0, native.ErrPage, 1},
+		{7, 0, 0, native.ErrPage, 7, nil, 1},
+		{0, 0, 0, broken, 0, nil, 1},
+	} {
+		l := Loop{Body: []byte{0x90}, Copies: 1, Times: 8}
+		h, f := noisy(func(job, pass, program int) uint64 {
+			if job < x.busy {
+				return uint64(pass+1) * 50_000_000
+			}
+			return x.more * uint64(max(0, 1-max(program-1, 1-program)))
+		})
+		f.err = x.err
+		c := &Case{loop: l, rounds: 1, Native: x.native / 7}
+		err := (&Judging{Host: h}).time(c)
+		require.That(t, errors.Is(err, broken) == (x.err == broken) && (err == nil) == (x.err != broken), "case %d: %v", i, err)
+		require.That(t, math.Abs(c.Native-x.want/7) < 1e-3 && errors.Is(c.Left, x.left) && len(f.jobs) == x.jobs, "case %d: %v cycles of %v, left out for %v, by %d jobs", i, c.Native, x.want/7, c.Left, len(f.jobs))
+	}
+}
+
 // TestMCA asks a program that answers as llvm-mca does.
 func TestMCA(t *testing.T) {
 	hosttools.Need(t, "sh", "dash", "a stand-in for llvm-mca")

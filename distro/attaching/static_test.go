@@ -27,7 +27,7 @@ func TestArgument(t *testing.T) {
 		require.That(t, int64(le.Uint64(b)) == want.number && le.Uint32(b[8:]) == want.kind && le.Uint16(b[12:]) == want.at && b[14] == want.signed && b[15] == want.shift,
 			"%s is %x", text, b)
 	}
-	for _, text := range []string{"", "8@", "8@rax", "3@%rax", "8f@%xmm0", "8@%xmm0", "8@$", "8@word(%rip)", "8@(%rax", "8@(%rax,%rbx,4)", "8@%", "%rax", "8@%flags"} {
+	for _, text := range []string{"", "8@", "8@rax", "3@%rax", "8f@%xmm0", "8@%xmm0", "8@$", "8@word(%rip)", "8@(%rax", "8@(%rax,%rbx,4)", "8@%", "%rax", "8@%flags", "8", "-4", "x@%rax", "@%rax"} {
 		require.Error(t, require.Err(attaching.Argument(text)), "is no place where programs can read", "%q", text)
 	}
 }

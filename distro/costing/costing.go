@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -117,11 +118,15 @@ type sample struct {
 
 // byFunction adds up time by function and by phase.
 type byFunction struct {
-	m      *sim.Machine
+	im     *image.Image
 	sorter *phases.Sorter
 	by     map[uint64]clock.Ticks // by the start of the function
 	phases [image.PhaseOther + 1]clock.Ticks
 	last   clock.Ticks
+}
+
+func newByFunction(im *image.Image) *byFunction {
+	return &byFunction{im: im, sorter: phases.New(im), by: map[uint64]clock.Ticks{}}
 }
 
 // Step implements cpus.Observer.
@@ -129,7 +134,7 @@ func (b *byFunction) Step(s *cpus.Step) {
 	if b.last == 0 {
 		b.last = s.Start
 	}
-	_, start := b.m.Image().SymbolOff(s.PC)
+	_, start := b.im.SymbolOff(s.PC)
 	if s.User {
 		start = 1 // the program's
 	}
@@ -143,7 +148,7 @@ func (l *Lab) run(o measuring.Order) (*sample, error) {
 	o.Workload, o.Warm, o.Calls = workload, warm, calls
 	var seen *byFunction
 	r, err := l.lab.Run(o, func(m *sim.Machine) cpus.Observer {
-		seen = &byFunction{m: m, sorter: phases.New(m.Image()), by: map[uint64]clock.Ticks{}}
+		seen = newByFunction(m.Image())
 		return seen
 	})
 	if err != nil {
@@ -222,22 +227,30 @@ func (l *Lab) measureAt(place, fn string, offset uint64, mode string) (*Cost, er
 	if err != nil {
 		return nil, fmt.Errorf("measuring a hit that is %s at %s: %w", mode, place, err)
 	}
+	c := costOf(l.base, s, l.hz)
+	c.Mode, c.Place, c.Handler = mode, fmt.Sprintf("%s+%#x", fn, offset), handler
+	return c, nil
+}
+
+// costOf returns what a hit takes in a loop with a probe beyond the loop without, at a frequency in Hz.
+func costOf(base, s *sample, hz int64) *Cost {
 	per := func(t clock.Ticks) float64 { return float64(t) / float64(clock.PerCycle) / calls }
 	c := &Cost{
-		Mode: mode, Place: fmt.Sprintf("%s+%#x", fn, offset), Handler: handler, Cycles: per(s.ticks - l.base.ticks),
-		Instructions: (float64(s.instructions) - float64(l.base.instructions)) / calls,
-		Exceptions:   (float64(s.exceptions) - float64(l.base.exceptions)) / calls,
+		Cycles:       per(s.ticks - base.ticks),
+		Instructions: (float64(s.instructions) - float64(base.instructions)) / calls,
+		Exceptions:   (float64(s.exceptions) - float64(base.exceptions)) / calls,
 	}
-	c.Micros = c.Cycles / float64(l.hz) * 1e6
+	c.Micros = c.Cycles / float64(hz) * 1e6
 	for p := range s.phases {
-		if t := s.phases[p] - l.base.phases[p]; t != 0 {
+		if t := s.phases[p] - base.phases[p]; t != 0 {
 			c.Phases = append(c.Phases, Share{image.Phase(p).String(), per(t)})
 		}
 	}
-	for name := range l.base.by {
-		s.by[name] -= l.base.by[name]
+	by := maps.Clone(s.by)
+	for name, t := range base.by {
+		by[name] -= t
 	}
-	for name, t := range s.by {
+	for name, t := range by {
 		if t != 0 {
 			c.Functions = append(c.Functions, Share{name, per(t)})
 		}
@@ -245,5 +258,5 @@ func (l *Lab) measureAt(place, fn string, offset uint64, mode string) (*Cost, er
 	slices.SortFunc(c.Functions, func(a, b Share) int {
 		return cmp.Or(cmp.Compare(b.Cycles, a.Cycles), strings.Compare(a.Name, b.Name))
 	})
-	return c, nil
+	return c
 }

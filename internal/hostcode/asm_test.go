@@ -68,8 +68,8 @@ func tests() (all []asmTest) {
 			add(func(a *Asm) { a.Mov(size, x, y) }, x86asm.MOV, name(x), name(y))
 			for o, op := range alus {
 				add(func(a *Asm) { a.Op(Alu(o), size, x, y) }, op, name(x), name(y))
-				for _, v := range []int32{0, 1, 100, -2} {
-					if v < 0 && size < 8 {
+				for _, v := range []int32{0, 1, 100, 127, 128, -2, -128, -129} {
+					if (v < 0 || size == 1 && v == 128) && size < 8 {
 						continue // the decoder gives constants of fewer bytes as positive numbers
 					}
 					add(func(a *Asm) { a.OpImm(Alu(o), size, x, v) }, op, name(x), x86asm.Imm(v))
@@ -105,7 +105,12 @@ func tests() (all []asmTest) {
 				}
 				add(func(a *Asm) { a.OpLoad(Alu(o), size, x, m) }, op, load...)
 				add(func(a *Asm) { a.OpStore(Alu(o), size, m, x) }, op, m.operand(), name(x))
-				add(func(a *Asm) { a.OpMemImm(Alu(o), size, m, 100) }, op, m.operand(), x86asm.Imm(100))
+				for _, v := range []int32{100, 127, 128, -128, -129} {
+					if (size == 1 && v == 128 || v < 0) && size < 8 {
+						continue // as of OpImm
+					}
+					add(func(a *Asm) { a.OpMemImm(Alu(o), size, m, v) }, op, m.operand(), x86asm.Imm(v))
+				}
 			}
 			if size >= 4 {
 				add(func(a *Asm) { a.CmovLoad(Less, size, x, m) }, x86asm.CMOVL, name(x), m.operand())
@@ -142,6 +147,7 @@ func unsized() (all []asmTest) {
 		add(func(a *Asm) { a.BitOf(x, x^9) }, x86asm.BT, names[8](x), names[8](x^9))
 		add(func(a *Asm) { a.ExtendSign(8, 4, x, x^3) }, x86asm.MOVSXD, names[8](x), names[4](x^3))
 		add(func(a *Asm) { a.JmpReg(x) }, x86asm.JMP, names[8](x))
+		add(func(a *Asm) { a.ExtendZero(4, x, x^5) }, x86asm.MOV, names[4](x), names[4](x^5))
 		add(func(a *Asm) { a.ExtendZero(1, x, x^5) }, x86asm.MOVZX, names[4](x), names[1](x^5))
 		add(func(a *Asm) { a.ExtendZero(2, x, x^5) }, x86asm.MOVZX, names[4](x), names[2](x^5))
 		add(func(a *Asm) { a.Const(x, 0x80000000) }, x86asm.MOV, names[4](x), x86asm.Imm(-0x80000000))

@@ -88,6 +88,7 @@ func TestRenderRefuses(t *testing.T) {
 		{one(math.NaN(), false), "NaN"},
 		{one(-1, false), "-1 cannot be drawn"},
 		{one(0, true), "not positive cannot be drawn on a logarithmic axis"},
+		{&Bars{Groups: []string{"g"}, Series: []BarSeries{{Name: "s", Bars: []Bar{{Value: 1, Low: 0, High: 2}}}}, Log: true}, "not positive cannot be drawn on a logarithmic axis"},
 		{&Bars{Groups: []string{"a", "b"}, Series: []BarSeries{{Name: "s", Bars: make([]Bar, 1)}}}, "1 bars for 2"},
 		{&Bars{Frame: Frame{Width: 5}}, "side of 5 mm"},
 		{&Bars{Frame: Frame{Height: math.NaN()}}, "side of NaN"},

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -142,4 +143,19 @@ func TestRepeatsInWhisker(t *testing.T) {
 	b := f.(*Bars)
 	bar := b.Series[0].Bars[0]
 	require.That(t, bar.Low == 0.795 && bar.High == 1.205, "whisker from %g to %g, want 0.795 to 1.205", bar.Low, bar.High)
+}
+
+// TestTornadoOfNothing says why there is no figure where no number was moved, or where none moves a row.
+func TestTornadoOfNothing(t *testing.T) {
+	s := &results.Set{}
+	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k"}
+	add := func(p results.Point, metric string) {
+		require.NoError(t, s.Add(results.Record{Point: p, Metric: metric, Unit: "cycles", Value: resultstest.Value(t, "0"), Role: results.Simulated}))
+	}
+	add(p, results.MetricCycles)
+	_, err := TornadoOf(s, Frame{}, 3)
+	require.That(t, errors.Is(err, ErrNotSwept) && strings.Contains(err.Error(), "it is a figure of the command sensitivity"), "%v", err)
+	add(p.WithNumber("n"), results.MetricLowPct)
+	_, err = TornadoOf(s, Frame{}, 3)
+	require.That(t, errors.Is(err, ErrNotSwept) && strings.Contains(err.Error(), "no number moves a row"), "%v", err)
 }

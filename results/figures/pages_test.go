@@ -212,7 +212,12 @@ func TestStyles(t *testing.T) {
 		fmt.Fprintf(&out, "kind %s: %q %s, mark %d\n", name, kindOf(name), hex(kindFill(name, 0.25).color), kindMark(name))
 	}
 	for _, name := range strings.Fields("entry dispatch handler step return kretprobe rethook event detour stop irq kernel workload user other idle") {
-		fmt.Fprintf(&out, "phase %s: %s\n", name, hex(layerFill(name, 0, 1).color))
+		f := layerFill(name, 0, 1)
+		fmt.Fprintf(&out, "phase %s: %s", name, hex(f.color))
+		if f.hatch != nil {
+			fmt.Fprintf(&out, ", hatched %s, falling %v", hex(f.hatch), f.falling)
+		}
+		out.WriteString("\n")
 	}
 	for i := range 8 {
 		line, mark := lineStyle(i)
