@@ -249,6 +249,9 @@ func (k *Kernel) Current(c Caller) uint64 {
 
 // wake makes a sleeping task runnable. One that is on its way to sleep goes on.
 func (k *Kernel) wake(c Caller, t *task) {
+	if s := k.state(t); s == k.l.running || s == k.l.dead {
+		return
+	}
 	k.mem.Store(t.addr, k.l.state, k.l.running)
 	if t.queued || t.running || k.hold(t) {
 		return
