@@ -55,6 +55,11 @@ func (e *Effects) Add(c cpus.CPU, m *mmu.Memory, data uint64, decoded ...any) {
 	e.sum.Write(m.Bytes(data, 0x1000))
 }
 
+// Note takes another value.
+func (e *Effects) Note(value any) {
+	e.sum.Write(zeros.ReplaceAll(fmt.Appendf(nil, "%+v", value), nil))
+}
+
 // Compare compares the sums with the file, or writes them.
 func (e *Effects) Compare(t *testing.T, update bool) {
 	t.Helper()
@@ -72,6 +77,6 @@ func Machines[C cpus.CPU](t *testing.T, e *Effects, build func(t *testing.T, n i
 		e.Group(fmt.Sprint("machine ", seed))
 		x := &disturbed[C]{t: t, d: &disturbances[0], r: build(t, 1+int(seed%4), seed), rng: rand.New(rand.NewPCG(seed, 5))}
 		x.begin(seed)
-		e.sum.Write(zeros.ReplaceAll(fmt.Appendf(nil, "%+v", x.run()), nil))
+		e.Note(x.run())
 	}
 }
