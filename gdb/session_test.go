@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"net"
@@ -307,6 +308,53 @@ func TestRepliesOfTheManual(t *testing.T) {
 		_, silent := s.answer([]byte(packet))
 		require.That(t, errors.Is(s.ending, ending) && silent == (packet == "k"), "%s ends the session with %v", packet, s.ending)
 	}
+}
+
+// TestDescription reads what gdb is told of the registers of each instruction set.
+func TestDescription(t *testing.T) {
+	for _, target := range targets.List() {
+		isa := &target.ISA.GDB
+		var read struct {
+			Architecture string `xml:"architecture"`
+			Features     []struct {
+				Name string `xml:"name,attr"`
+				Regs []struct {
+					Name   string `xml:"name,attr"`
+					Bits   int    `xml:"bitsize,attr"`
+					Type   string `xml:"type,attr"`
+					Number int    `xml:"regnum,attr"`
+				} `xml:"reg"`
+			} `xml:"feature"`
+		}
+		require.NoError(t, xml.Unmarshal([]byte(describe(isa)), &read))
+		require.That(t, read.Architecture == isa.Arch && len(read.Features) == len(isa.Features), "%s: %+v", target.Name, read)
+		for i, f := range isa.Features {
+			got := read.Features[i]
+			require.Need(t, got.Name == f.Name && len(got.Regs) == len(f.Registers), "%s: %+v, want %+v", target.Name, got, f)
+			for j, r := range f.Registers {
+				require.That(t, got.Regs[j].Name == r.Name && got.Regs[j].Bits == r.Bits && got.Regs[j].Type == r.Type && got.Regs[j].Number == max(r.Number, 0), "%s: %+v, want %+v", target.Name, got.Regs[j], r)
+			}
+		}
+	}
+}
+
+// TestMonitor prints what each command is to, and the list of commands for others.
+func TestMonitor(t *testing.T) {
+	s, _ := unconnected(t)
+	for command, want := range map[string]string{
+		"cycles": `(cpu [01]: [0-9]+\.[0-9]{2} cycles, [0-9]+ instructions, at \S+\n){2}`,
+		"caches": `(cpu [01]: misses l1i \d+, l1d \d+, l2 \d+, itlb \d+, dtlb \d+; mispredicted \d+ of \d+ branches; lines from other CPUs \d+, taken \d+\n){2}`,
+		"phases": `(\S+ +[0-9]+\.[0-9]{2} cycles +[0-9]+ instructions\n)*`,
+		"probes": "no probe is registered\n", "help": regexp.QuoteMeta(monitorHelp), "": regexp.QuoteMeta(monitorHelp),
+		" cycles ": `cpu 0: (.|\n)*`, "other": "no command \"other\"; known are:\n" + regexp.QuoteMeta(monitorHelp),
+	} {
+		got, err := hex.DecodeString(s.monitor(hex.EncodeToString([]byte(command))))
+		require.That(t, err == nil && regexp.MustCompile("^"+want+"$").Match(got), "monitor %s prints %q, %v", command, got, err)
+	}
+	require.Equal(t, s.monitor("6"), "E.a command that is no text", "half a byte")
+	s.player.inst.probes = nil
+	got, _ := hex.DecodeString(s.monitor(hex.EncodeToString([]byte("probes"))))
+	require.That(t, strings.HasSuffix(string(got), "it is a packaged one\n"), "a packaged kernel's probes: %q", got)
 }
 
 // TestWatchpoints stops at accesses of each kind to a return address: the return reads it, and the next call writes it. What is
