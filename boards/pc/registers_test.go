@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 )
 
@@ -60,4 +61,25 @@ func TestRegistersOfOldDevices(t *testing.T) {
 		fmt.Fprintln(sum, off, u.load(off), u.line())
 	}
 	require.Equal(t, fmt.Sprintf("%.6x", sum.Sum(nil)), "4a6158a5e45a", "the serial port answers")
+}
+
+// TestTimerAheadOfEvents reads the count of a timer whose expiry a CPU has passed before the event happened: a periodic one has begun
+// again, and one that counts once stands at its end.
+func TestTimerAheadOfEvents(t *testing.T) {
+	const initial = 10
+	for _, mode := range []uint64{0, lvtPeriodic} {
+		for past := range 35 {
+			b := newAPICBoard(1)
+			a := b.apics[0]
+			a.Store(regDivide, 0xb) // by one
+			a.Store(regLVTTimer, uint32(mode)|0x40)
+			a.Store(regInitial, initial)
+			b.now = clock.Ticks(past) * busCycle
+			want := uint32(max(initial-past, 0))
+			if past >= initial && mode != 0 {
+				want = uint32(initial - (past-initial)%initial)
+			}
+			require.Equal(t, a.Load(regCurrent), want, "mode %#x, %d counts behind the start", mode, past)
+		}
+	}
 }
