@@ -62,7 +62,7 @@ func TestLoads(t *testing.T) {
 	plain.Board = firmware{}
 	var out strings.Builder
 	for i, c := range []Config{
-		of(x64, 64*mib, 5000, 1, "quiet"), of(x64, 2048*mib, 0, 2, ""), of(x32, 64*mib, 4096, 1, "quiet"), of(far, 1024*mib, 1, 1, "twelve bytes"), of(far, 1024*mib, 1, 1, "thirteen byte"),
+		of(x64, 64*mib, 5000, 1, "quiet"), of(x64, 2047*mib, 0, 2, ""), of(x32, 64*mib, 4096, 1, "quiet"), of(far, 1024*mib, 1, 1, "twelve bytes"), of(far, 1024*mib, 1, 1, "thirteen byte"),
 		of(x64, 21*mib, 0, 1, ""), of(x64, 21*mib+4096, 4096, 1, ""), of(x64, 21*mib+4096, 4097, 1, ""), of(x64, 21*mib-1, 0, 1, ""), of(x64, 64*mib, 65*mib, 1, ""), of(low, 64*mib, 0, 1, ""), of(tiny, 64*mib, 0, 1, ""),
 		of(outside, 64*mib, 0, 1, ""), of(data, 64*mib, 0, 1, ""), bare,
 		versatile(64*mib, 5000), versatile(1024*mib, 0), versatile(1024*mib+1, 0), versatile(64*mib, 65*mib), versatile(64*mib, 63*mib), versatile(6*mib, 5000), plain,

@@ -52,5 +52,5 @@ func (p *Point) Module(name string) (m *Module, function string) {
 			return &p.Modules[i], function
 		}
 	}
-	return nil, function
+	return nil, ""
 }
