@@ -23,16 +23,16 @@ func TestBuffersAreForSearches(t *testing.T) {
 // turn. All CPUs then see the first, and the second sees its own.
 func TestStoresGoUnderThoseThatAreSeen(t *testing.T) {
 	mem := mmu.NewMemory(1 << 12)
-	m := &Machine{mem: mem, cfg: Config{Buffers: &Buffers{Choose: func(cpu, held int) int { return cpu * held }}}}
-	for range 2 {
+	m := &Machine{mem: mem, cfg: Config{Buffers: &Buffers{Choose: func(cpu, held int) int { return cpu % 2 * held }}}}
+	for range 4 { // those between store nothing, and of the first no store is drained
 		m.buffers = append(m.buffers, mmu.NewStoreBuffer(mem, 4, nil))
 	}
 	want := func(v byte) {
 		t.Helper()
 		require.Equal(t, mem.Bytes(0, 1)[0], v, "memory has")
 	}
-	m.showStores(1)
-	m.buffers[1].Store(0, 2, 1)
+	m.showStores(3)
+	m.buffers[3].Store(0, 2, 1)
 	m.showStores(0)
 	want(0)
 	m.buffers[0].Store(0, 1, 1)

@@ -72,6 +72,15 @@ func TestNear(t *testing.T) {
 		got, ok := m.Near(heap + pa)
 		require.That(t, ok == want && (!ok || got == text+pa-0x10000) && (ok || got == 0), "%#x of the heap is executed at %#x, %v", pa, got, ok)
 	}
+	m.heap = newHeap(0x10000, 0x40000, heap, Layout{})
+	for i, want := range []uint64{text, text + 0x8000, text + 0x10000, text + 0x18000, 0} {
+		at, err := m.AllocNear(0x7001)
+		require.That(t, at == want && (err == nil) == (want != 0), "module %d is at %#x, %v; want %#x", i, at, err, want)
+	}
+	require.NoError(t, m.FreeNear(text+0x8000))
+	require.That(t, m.FreeNear(text+0x8000) != nil && m.FreeNear(text+0x10001) != nil, "what is not allocated is freed")
+	require.Got(m.AllocNear(0x8000))(t, text+0x8000, "a module in the place of another")
+	require.That(t, require.Err(m.AllocNear(0)) != nil && require.Err(m.AllocNear(1<<20+1)) != nil, "no memory, or more than there is")
 }
 
 // TestRunQueueFits tries all small queues: one fits that has the CPUs that run, each where its place says.

@@ -1,8 +1,12 @@
 package sim
 
 import (
+	"fmt"
 	"testing"
 
+	"kprobesim/cpus"
+	"kprobesim/image"
+	"kprobesim/image/imagetest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
@@ -65,5 +69,26 @@ func TestDrawnHeap(t *testing.T) {
 	a := newHeap(lo, hi, base, Layout{})
 	if from, to := a.page(), a.page(); from != lo || to != lo || a.begin() != lo {
 		t.Errorf("without a draw pages are sought from %#x and %#x, objects from %#x", from, to, a.begin())
+	}
+}
+
+// TestTimerClock gives timers the clock that the instruction set fixes, one that is asked for, or a share of the CPU's.
+func TestTimerClock(t *testing.T) {
+	for _, x := range []struct{ asked, fixed, cycles, want int64 }{ // want 0 is an error
+		{0, 0, 0, 1000}, {0, 0, 1, 1000}, {0, 0, 8, 125}, {7, 0, 8, 7}, {1, 0, 0, 1}, {-1, 0, 0, 1000},
+		{0, 24, 0, 24}, {24, 24, 0, 24}, {1, 1, 8, 1}, {23, 24, 0, 0}, {1, 24, 0, 0}, {-1, 24, 0, 24}, {2, 1, 0, 0},
+	} {
+		cfg := Config{ISA: &cpus.ISA{TimerHz: x.fixed, TimerCycles: x.cycles}, CPU: cpus.Config{Hz: 1000}, TimerHz: x.asked}
+		err := cfg.setTimer()
+		require.That(t, (err != nil) == (x.want == 0) && (err != nil || cfg.TimerHz == x.want), "%+v: %d Hz, %v", x, cfg.TimerHz, err)
+	}
+}
+
+// TestNamesInProfiles: code of user mode has the name of its program, where one is known.
+func TestNamesInProfiles(t *testing.T) {
+	im := require.Must(image.Load("test.elf", imagetest.Kernel().Build()))(t)
+	for user, want := range map[string]string{"program": "program", "": fmt.Sprintf("[%#x]", uint64(userCode))} {
+		name, _ := (&profileBuilder{im: im, user: user}).function(userCode)
+		require.Equal(t, name, want, "code of user mode in a profile with %q", user)
 	}
 }
