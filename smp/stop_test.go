@@ -159,3 +159,28 @@ func (b *board) holdStops(cpus int) {
 		}
 	}
 }
+
+// TestShownSteps counts where other CPUs may go on in a search: in a grace period behind its steps, and behind each CPU that it looks at,
+// and in a stop nowhere but with the mistake of being preempted.
+func TestShownSteps(t *testing.T) {
+	for _, mutant := range []string{"", MutantStopPreempted} {
+		for _, cpus := range []int{2, 4} {
+			run(t, plain, Options{CPUs: cpus, Mutant: mutant}, func(b *board) {
+				shown := 0
+				b.k.Show(func() { shown++ })
+				for name, x := range map[string]struct {
+					do   func() error
+					want int
+				}{
+					"a grace period": {func() error { return b.k.SynchronizeSched(b) }, cpus + 2},
+					"a stop":         {func() error { return b.k.StopMachine(b, func(Caller) error { return nil }) }, map[bool]int{true: cpus}[mutant != ""]},
+				} {
+					shown = 0
+					b.do(x.do())
+					require.Equal(t, shown, x.want, "%s of %d CPUs with mistake %q is shown", name, cpus, mutant)
+				}
+				b.k.Show(nil)
+			})
+		}
+	}
+}
