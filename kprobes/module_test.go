@@ -41,6 +41,8 @@ func holdVanishing(t *testing.T, l *live) {
 		err := l.k.Enable(l.Call, p)
 		require.That(t, errors.Is(err, EINVAL), "enabling a probe that is gone: %v", err)
 	}
+	l.do(l.k.WaitOptimizer(l.Call))
+	require.Equal(t, l.state(pending).Mode, Optimized, "a probe that waited for the optimizer")
 	st := l.state(ps[4])
 	require.That(t, st.Mode == Optimized, "a probe elsewhere: %+v", st)
 	list, err := l.k.List()

@@ -75,8 +75,19 @@ func TestDrawnHeap(t *testing.T) {
 // TestTimerClock gives timers the clock that the instruction set fixes, one that is asked for, or a share of the CPU's.
 func TestTimerClock(t *testing.T) {
 	for _, x := range []struct{ asked, fixed, cycles, want int64 }{ // want 0 is an error
-		{0, 0, 0, 1000}, {0, 0, 1, 1000}, {0, 0, 8, 125}, {7, 0, 8, 7}, {1, 0, 0, 1}, {-1, 0, 0, 1000},
-		{0, 24, 0, 24}, {24, 24, 0, 24}, {1, 1, 8, 1}, {23, 24, 0, 0}, {1, 24, 0, 0}, {-1, 24, 0, 24}, {2, 1, 0, 0},
+		{0, 0, 0, 1000},
+		{0, 0, 1, 1000},
+		{0, 0, 8, 125},
+		{7, 0, 8, 7},
+		{1, 0, 0, 1},
+		{-1, 0, 0, 1000},
+		{0, 24, 0, 24},
+		{24, 24, 0, 24},
+		{1, 1, 8, 1},
+		{23, 24, 0, 0},
+		{1, 24, 0, 0},
+		{-1, 24, 0, 24},
+		{2, 1, 0, 0},
 	} {
 		cfg := Config{ISA: &cpus.ISA{TimerHz: x.fixed, TimerCycles: x.cycles}, CPU: cpus.Config{Hz: 1000}, TimerHz: x.asked}
 		err := cfg.setTimer()
