@@ -53,3 +53,39 @@ func TestTurnsChangeNothing(t *testing.T) {
 		require.That(t, slices.Equal(whole.Events, cut.Events) && slices.Equal(whole.Reports, cut.Reports), "turns of %d ticks: other events, or reports %v, want %v", longest, cut.Reports, whole.Reports)
 	}
 }
+
+// TestYieldEndsATurn asks the policy again behind a native function that has yielded, before it goes on.
+func TestYieldEndsATurn(t *testing.T) {
+	p, asked := &inTurn{steps: 1000}, []int{}
+	w := pctest.New(t, 3, "boot_plain", "count_plain", func(c *sim.Config) { c.Policy = p })
+	w.Set(t, "arg2", 50)
+	w.Bind("report", func(*sim.Call) uint64 {
+		asked = append(asked, len(p.turns))
+		w.Yield()
+		asked = append(asked, len(p.turns))
+		return 0
+	})
+	w.MustRun(t)
+	require.That(t, len(asked) == 2 && asked[1] > asked[0], "the policy was asked so often before and behind a yield: %d", asked)
+}
+
+// TestEnd keeps the first reason for which a run ends, and lets one go on that has not failed.
+func TestEnd(t *testing.T) {
+	for name, x := range map[string]struct {
+		end    func(m *sim.Machine)
+		ended  string
+		failed bool
+	}{
+		"a reset":   {func(m *sim.Machine) { m.End("reset"); m.End("again"); m.Stop(errors.New("late")) }, "reset", false},
+		"a failure": {func(m *sim.Machine) { m.Stop(errors.New("early")); m.End("reset") }, "", true},
+	} {
+		w := pctest.New(t, 1, "boot_busy", "busy")
+		w.At(100, func() { x.end(w.Machine) })
+		err := w.Run()
+		require.That(t, (err != nil) == x.failed && w.Machine.Ended() == x.ended, "%s: %v, %q", name, err, w.Machine.Ended())
+		w.Resume()
+		w.At(w.Now()+100, func() { w.End("over") })
+		err = w.Run()
+		require.That(t, (err != nil) == x.failed && (w.Machine.Ended() == "over") != x.failed, "%s, resumed: %v, %q", name, err, w.Machine.Ended())
+	}
+}

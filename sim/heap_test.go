@@ -133,6 +133,24 @@ func TestQueueFits(t *testing.T) {
 	}
 }
 
+// TestBind gives functions to events that are there, by their names, and to no others.
+func TestBind(t *testing.T) {
+	var q Queue
+	a, b := q.Push(5, nil), q.Push(7, nil)
+	q.Cancel(a)
+	c := q.Push(9, nil) // in the slot of the first
+	called := ""
+	for id, want := range map[EventID]clock.Ticks{0: 0, a: 0, b: 7, c: 9, b + 1: 0, c + 5: 0, 1 << slotBits: 0} {
+		at, ok := q.Bind(id, func() { called += fmt.Sprint(want) })
+		require.That(t, at == want && ok == (want != 0), "event %#x is at %d, %v; want %d", id, at, ok, want)
+	}
+	for range 2 {
+		_, f, _ := q.Pop()
+		f()
+	}
+	require.Equal(t, called, "79", "functions of the events")
+}
+
 // TestNowBetweenTurns is the time of the last event where no CPU has its turn.
 func TestNowBetweenTurns(t *testing.T) {
 	var m Machine

@@ -183,7 +183,7 @@ type badPolicy struct{ cpu, steps int }
 func (p badPolicy) Next(*sim.Machine, []int) (cpu, steps int) { return p.cpu, p.steps }
 
 func TestPolicyIsChecked(t *testing.T) {
-	for _, p := range []badPolicy{{1, 1}, {-1, 1}, {9, 1}, {0, 0}, {0, -5}} {
+	for _, p := range []badPolicy{{1, 1}, {2, 1}, {-1, 1}, {9, 1}, {0, 0}, {0, -5}} {
 		w := pctest.New(t, 2, "boot_count", "ready", func(c *sim.Config) { c.Policy = p })
 		require.Error(t, w.Run(), "the policy chose", "%+v", p)
 	}

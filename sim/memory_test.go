@@ -97,6 +97,18 @@ func TestGoIsWatched(t *testing.T) {
 	require.Equal(t, strings.Join(told, ", "), "3 16 4 false, 3 32 100 false, 3 48 2 true", "what is told of")
 }
 
+// TestGoIsWatchedInCalls tells of what a native function reads while the guest calls it, and of nothing behind the call.
+func TestGoIsWatchedInCalls(t *testing.T) {
+	told := 0
+	m := natives(t, imagetest.Kernel(), &caller{}, func(c *Call) uint64 { v, _ := c.m.Load(imagetest.Base, 4); return v })
+	m.WatchGo(func(int, uint64, int, bool) { told++ })
+	for n := range 3 {
+		m.native(0)
+		_, err := m.Load(imagetest.Base, 4)
+		require.That(t, err == nil && told == n+1, "behind call %d told of %d reads, %v", n, told, err)
+	}
+}
+
 // TestPrintk prints words as integers of each type, and what is no integer.
 func TestPrintk(t *testing.T) {
 	const format, args, text = imagetest.Base + 0x2000, imagetest.Base + 0x3000, imagetest.Base + 0x4000
