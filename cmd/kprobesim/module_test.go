@@ -58,6 +58,8 @@ func typed(t *testing.T, words []string) string {
 // calls there were. All count every call.
 func TestModulesOfOthers(t *testing.T) {
 	alone(t)
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
 	for _, k := range []struct{ image, cc, debian string }{
 		{"x86_64-2010", "gcc", "gcc"},
 		{"x86_64-2020", "gcc", "gcc"},
@@ -85,6 +87,7 @@ func TestModulesOfOthers(t *testing.T) {
 			}
 		})
 	}
+	require.That(t, len(require.Must(os.ReadDir(scratch))(t)) == 0, "the commands leave temporary files behind")
 }
 
 // TestMissedIsMarked has hits and returns missed, or none: figures have a mark then, and a line says what was missed.

@@ -1,0 +1,123 @@
+package measuring
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"kprobesim/boards/pc"
+	"kprobesim/cpus/cpustest"
+	isa "kprobesim/cpus/x86"
+	"kprobesim/distro"
+	"kprobesim/distro/attaching"
+	"kprobesim/image/linux"
+	"kprobesim/image/linux/linuxtest"
+	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
+)
+
+// prints is a made-up kernel that prints a text at the serial port and resets the machine, or halts it.
+func prints(text string, end ...byte) []byte {
+	code := []byte{0x66, 0xba, 0xf8, 0x03} // mov dx, 0x3f8
+	for _, c := range []byte(text) {
+		code = append(code, 0xb0, c, 0xee) // mov al, c; out dx, al
+	}
+	return append(code, end...)
+}
+
+// reset has the keyboard controller reset the machine.
+var reset = []byte{0xb0, 0xfe, 0xe6, 0x64, 0xf4} // mov al, 0xfe; out 0x64, al; hlt
+
+// madeUp is a session with a made-up kernel, whose program has room for orders and answers in the kernel's memory, at offsets from its code.
+func madeUp(t *testing.T, code []byte) *session {
+	t.Helper()
+	k := require.Must(linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: code, Flat: true}.ELF())))(t)
+	m := require.Must(distro.Start(distro.Config{Kernel: k, CPU: cpustest.Config(isa.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20}, distro.Stop{}))(t)
+	p := &program{word: 8, symbols: map[string]elf.Symbol{
+		"orders": {Value: k.Image.Entry + 0x400, Size: 64}, "answers": {Value: k.Image.Entry + 0x500, Size: 64},
+	}}
+	return &session{m: m, kernel: k, program: p}
+}
+
+// TestUntil says how a machine has ended before its program came to a marker, with the end of its console.
+func TestUntil(t *testing.T) {
+	for text, want := range map[string]string{
+		"boots\n": "before the program came to mark_warm; the end of the console:\nboots\n", "---[ end Kernel panic": "the kernel panicked; the end of the console:\n---[ end Kernel panic",
+		"reboot: System halted\n": "the machine ended (halted) before the program came to mark_warm", strings.Repeat("x", 800) + "end": "the end of the console:\n" + strings.Repeat("x", 797) + "end",
+	} {
+		s := madeUp(t, prints(text, reset...))
+		err := s.until("mark_warm")
+		require.That(t, err != nil && strings.Contains(err.Error(), want), "%q: %v, want %q", text, err, want)
+	}
+}
+
+// TestOrdersAndAnswers lie in the memory of the program, and are refused where that is too small.
+func TestOrdersAndAnswers(t *testing.T) {
+	s := madeUp(t, prints("", reset...))
+	orders := []command{show("/a"), numbers(sleep, "sleep", 7)}
+	require.NoError(t, s.give(orders))
+	got := require.Must(s.m.ReadBytes(s.program.symbols["orders"].Value, len(encode(orders))))(t)
+	require.That(t, bytes.Equal(got, encode(orders)), "% x", got)
+	require.Error(t, s.give([]command{show(strings.Repeat("x", 64))}), "and the program takes 64: strip modules of debugging information", "orders that are too long")
+	exact := []command{show(strings.Repeat("x", 39))} // with a zero, two heads and the end 64 bytes
+	require.Equal(t, len(encode(exact)), 56, "bytes of orders that fit")
+	require.NoError(t, s.give(exact))
+	le := binary.LittleEndian
+	answer := append(le.AppendUint32(le.AppendUint32(nil, 0), 3), "abc\x00\x00\x00\x00\x00"...)
+	require.NoError(t, s.m.WriteBytes(s.program.symbols["answers"].Value, append(answer, le.AppendUint32(nil, 0)...)))
+	said := require.Must(s.answers(orders))(t)
+	require.That(t, len(said) == 2 && string(said[0]) == "abc" && len(said[1]) == 0, "%q", said)
+	require.NoError(t, s.m.WriteBytes(s.program.symbols["answers"].Value, le.AppendUint32(nil, ^uint32(1))))
+	require.Error(t, require.Err(s.answers(orders)), "the kernel refused to read /a: error 2 (ENOENT); the end of the console", "an order that failed")
+	none, err := s.do()
+	require.That(t, none == nil && err == nil, "no orders: %v, %v", none, err)
+}
+
+// TestPlanted finds breakpoints that a file has not, wherever they are, and tells jumps in the kernel's text.
+func TestPlanted(t *testing.T) {
+	code := append(prints("", reset...), 0xcc, 0xe9, 0x90, 0x90, 0x90, 0x90)
+	s := madeUp(t, code)
+	at := s.kernel.Image.Entry
+	file := append(make([]byte, 0x10), code...)
+	file[0x10+len(code)-1] = 0x91
+	s.program.file, s.program.code = distro.File{Data: file}, elf.ProgHeader{Vaddr: at, Off: 0x10, Filesz: uint64(len(code))}
+	require.Equal(t, fmt.Sprint(require.Must(s.planted())(t)), "[]", "breakpoints of a program that has one itself")
+	for _, i := range []int{0, 5, len(code) - 1} {
+		require.NoError(t, s.m.WriteBytes(at+uint64(i), []byte{0xcc}))
+	}
+	require.Equal(t, fmt.Sprintf("%#x", require.Must(s.planted())(t)), fmt.Sprintf("%#x", []uint64{at, at + 5, at + uint64(len(code)) - 1}), "breakpoints")
+	s.program.code.Vaddr = 0x7000_0000_0000
+	require.Error(t, require.Err(s.planted()), "the text of the program", "text that is not in memory")
+	jump := at + uint64(len(code)) - 5
+	require.That(t, s.jumps(jump) && !s.jumps(jump-1) && !s.jumps(jump+1) && s.jumps(0x1234_5678_0000), "jumps at %#x", jump)
+}
+
+// TestReadings copies counters and times of all CPUs, and runs with the cost model or without.
+func TestReadings(t *testing.T) {
+	s := madeUp(t, prints("four", reset...))
+	before := s.counters()
+	s.timed(false)
+	require.Error(t, s.until("mark_warm"), "reset", "a kernel that ends")
+	n := s.counters()[0].Sub(&before[0])
+	shares := s.shares()
+	require.That(t, len(shares) == 1 && n.Instructions > 8 && shares[0].Counters.Instructions == n.Instructions+before[0].Instructions, "%d instructions, %+v", n.Instructions, shares[0].Slept)
+	quick := n.Total()
+	timed := madeUp(t, prints("four", reset...))
+	timed.timed(true)
+	require.Error(t, timed.until("mark_warm"), "reset", "a kernel that ends")
+	slow := timed.counters()[0]
+	require.That(t, slow.Instructions == n.Instructions+before[0].Instructions && slow.Total() > quick && quick == clock.Ticks(n.Instructions)*clock.PerCycle, "%d instructions take %d ticks, and %d without the cost model", n.Instructions, slow.Total(), quick)
+	word, err := timed.word(timed.kernel.Image.Entry)
+	require.NoError(t, err)
+	got := require.Must(word())(t)
+	require.Equal(t, got, binary.LittleEndian.Uint64(prints("four")), "a word of memory")
+	require.Error(t, require.Err(timed.word(0x7000_0000_0000)), "the map of the program is not in memory", "a word that is nowhere")
+	n64, ok, err := timed.counted(nil)
+	require.That(t, n64 == 0 && !ok && err == nil, "nothing is counted as %d, %v, %v", n64, ok, err)
+	full := &attaching.Attached{Rings: []attaching.Ring{{Name: "ring", Addr: timed.kernel.Image.Entry, Size: 100}}}
+	_, _, err = timed.counted(full)
+	require.Error(t, err, "the ring buffer ring has 100 bytes", "a ring buffer that is full")
+}
