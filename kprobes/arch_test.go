@@ -156,7 +156,7 @@ func TestReserved(t *testing.T) {
 	}
 }
 
-// TestTextsOfSymbols: a symbol without a size ends in front of the next one, or a page behind.
+// TestTextsOfSymbols: a symbol without a size ends in front of the next one, or a page behind. None has what is behind its end.
 func TestTextsOfSymbols(t *testing.T) {
 	for _, image := range []string{"x86_64-2010", "arm-2014"} {
 		g, without := newGuest(t, image, Default()), 0
@@ -175,6 +175,10 @@ func TestTextsOfSymbols(t *testing.T) {
 					require.That(t, found && fn.Start == at && fn.End() == min(end, at+4096), "%s: %s at %#x ends at %#x, want %#x", image, sym.Name, addr, fn.End(), end)
 				}
 				without++
+			}
+			if fn, found := g.k.text(at); found {
+				behind, found := g.k.text(fn.End())
+				require.That(t, !found || behind.Start != fn.Start, "%s: %s has the byte behind its end", image, fn.Name)
 			}
 			at = end
 		}

@@ -190,16 +190,13 @@ func (k *Kprobes) notText(addr uint64) Errno {
 // text reads the function around an address as it was before any probe.
 // The rules judge what the compiler made. A breakpoint that is left is then none of Kprobes.
 func (k *Kprobes) text(addr uint64) (Text, bool) {
-	sym, off, ok := k.im.At(addr)
+	sym, _, ok := k.im.At(addr)
 	if !ok {
 		return Text{}, false
 	}
 	size := sym.Size
 	if size == 0 {
 		size = k.symbolEnd(sym, addr) - sym.Addr
-	}
-	if off >= size {
-		return Text{}, false
 	}
 	fn := Text{Name: k.im.CName(sym.Name), Start: sym.Addr, Code: k.m.read(sym.Addr, int(size))}
 	i, _ := k.search(fn.Start)
