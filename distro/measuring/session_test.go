@@ -121,3 +121,52 @@ func TestReadings(t *testing.T) {
 	_, _, err = timed.counted(full)
 	require.Error(t, err, "the ring buffer ring has 100 bytes", "a ring buffer that is full")
 }
+
+// kept keeps in memory what is remembered.
+type kept map[string][]byte
+
+func (k kept) Load(key []byte) ([]byte, bool) {
+	b, ok := k[string(key)]
+	return b, ok
+}
+
+func (k kept) Save(key, content []byte) { k[string(key)] = content }
+
+// TestRemembered has a boot again, and none of a file that is too short.
+func TestRemembered(t *testing.T) {
+	s := madeUp(t, prints("", reset...))
+	c := distro.Config{Kernel: s.kernel, CPU: cpustest.Config(isa.ISA64()), Board: pc.Legacy{}, Kept: kept{}}
+	l := &Lab{config: c, cpu: 3, booted: 40, fields: taskFields{50, 60}}
+	for _, state := range []string{"", "state"} {
+		l.config.From = []byte(state)
+		l.remember(c)
+		again := &Lab{config: c}
+		require.That(t, again.recall() && again.cpu == 3 && again.booted == 40 && again.fields == taskFields{50, 60} && string(again.config.From) == state,
+			"%+v, %q", again.fields, again.config.From)
+	}
+	c.Remember(markers[0], make([]byte, 31))
+	require.That(t, !(&Lab{config: c}).recall(), "a file that is too short is a boot")
+	c.Kept = kept{}
+	require.That(t, !(&Lab{config: c}).recall(), "a boot that was not kept is found")
+}
+
+// TestAttributes are a struct perf_event_attr: a breakpoint of so many bytes, and of a word if there is none said.
+func TestAttributes(t *testing.T) {
+	s := madeUp(t, prints("", reset...))
+	l := &Lab{config: distro.Config{Kernel: s.kernel}, program: s.program}
+	for _, x := range []struct {
+		w    Watchpoint
+		at   uint64
+		size byte
+	}{
+		{Watchpoint{Addr: 0x1234, Access: Write}, 0x1234, 8},
+		{Watchpoint{Symbol: own + "orders", Addr: 4, Access: ReadWrite, Size: 2}, s.program.symbols["orders"].Value + 4, 2},
+	} {
+		b := require.Must(l.attributes(&x.w))(t)
+		want := make([]byte, 112)
+		want[0], want[4], want[52], want[64] = 5, 112, byte(x.w.Access), x.size
+		binary.LittleEndian.PutUint64(want[56:], x.at)
+		require.That(t, bytes.Equal(b, want), "%+v: % x", x.w, b)
+	}
+	require.Error(t, require.Err(l.attributes(&Watchpoint{Symbol: "none"})), "watchpoint: the kernel has no symbol none", "a symbol")
+}
