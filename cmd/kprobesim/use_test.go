@@ -459,3 +459,20 @@ func TestSizeOf(t *testing.T) {
 
 // outcome is that of a point that ended well.
 func outcome(p *schema.Point) *running.Outcome { return &running.Outcome{Point: p} }
+
+// TestTerminals writes over the last line on a terminal that can do so, and not into a file or what is none.
+func TestTerminals(t *testing.T) {
+	f := require.Must(os.Create(filepath.Join(t.TempDir(), "file")))(t)
+	defer f.Close()
+	t.Setenv("TERM", "xterm")
+	require.That(t, !isTerminal(f) && !isTerminal(&bytes.Buffer{}), "a file is a terminal")
+	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		hosttools.Unable(t, "output to a terminal", err.Error())
+	}
+	defer pty.Close()
+	for term, want := range map[string]bool{"xterm": true, "dumb": false, "": false} {
+		t.Setenv("TERM", term)
+		require.Equal(t, isTerminal(pty), want, "TERM=%s", term)
+	}
+}
