@@ -56,6 +56,8 @@ type toy struct {
 	decoded int
 	// also has flags of operations beside their own.
 	also [toyOps]uint16
+	// change, where it is not nil, changes what is decoded.
+	change func(*toyInsn, *Op)
 	// nops counts toyNop by its function, which code of the host does not call.
 	nops int
 }
@@ -192,6 +194,9 @@ func (c *toy) Decode(code []byte, _ uint64) (Insn[toy, toyInsn], Op) {
 		op.Flags = uint16(in.by)
 	}
 	op.Flags |= c.also[in.op]
+	if c.change != nil {
+		c.change(&in, &op)
+	}
 	return Insn[toy, toyInsn]{Exec: toyExec[in.op], Operands: in}, op
 }
 
