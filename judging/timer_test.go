@@ -108,6 +108,14 @@ func TestHostPrograms(t *testing.T) {
 	require.That(t, err == nil && v == 1_500_000 && f.jobs[1].Control == control && len(f.jobs[1].Programs) == 1, "alone it takes %v, %v", v, err)
 	got, err := h.Values(less, more)
 	require.That(t, err == nil && fmt.Sprint(got) == "[750000 2250000]" && f.jobs[2].Passes == 1, "programs return %v, %v", got, err)
+	require.That(t, errors.Is(require.Err(h.Difference(less, less, 1, &native.Job{Passes: 3})), ErrBusy), "programs that take the same time differ")
+	f.more = func(_, _, program int) uint64 {
+		if program == 2 { // the shorter chain takes as long as the longer one
+			return (longChain - shortChain) * chainLoops * 3 / 2
+		}
+		return 0
+	}
+	require.That(t, errors.Is(require.Err(h.Difference(more, less, 1, &native.Job{Passes: 3})), ErrBusy), "chains that take the same time are a clock")
 	f.more = func(_, pass, _ int) uint64 { return 50_000_000 * uint64(pass) }
 	require.That(t, errors.Is(require.Err(h.Shortest(more, &native.Job{Passes: 3}, 1.01)), ErrBusy), "times that do not agree are a time")
 	require.NoError(t, require.Err(h.Shortest(more, &native.Job{Passes: 3}, 100)))

@@ -158,3 +158,16 @@ func TestNamesOfGroups(t *testing.T) {
 		require.Equal(t, p.X.Tick.Label.Rotation, c.rotation, "%q every %v points are turned by", c.names, c.step)
 	}
 }
+
+// TestTickStep has steps of 1, 2 and 5 in decades, as few as fit.
+func TestTickStep(t *testing.T) {
+	for _, x := range []struct {
+		span float64
+		most int
+		want float64
+	}{
+		{9, 0, 1}, {9, 10, 1}, {9, 9, 1}, {9.5, 9, 2}, {9, 2, 5}, {9, 1, 10}, {4.5, 1, 5}, {4.5, 2, 5}, {4.5, 3, 2}, {4.5, 9, 0.5}, {1, 9, 0.2}, {1, 5, 0.2}, {1, 2, 0.5}, {1, 1, 1}, {90, 5, 20},
+	} {
+		require.Equal(t, tickStep(x.span, x.most), x.want, "a span of %v in %d steps", x.span, x.most)
+	}
+}
