@@ -37,7 +37,7 @@ func symbols(text string, x x86asm.Inst, pc, mask uint64, name func(uint64) (str
 		case x86asm.Rel:
 			to := (pc + uint64(x.Len) + uint64(int64(a))) & mask
 			if s := label(to, name); s != "" {
-				text = strings.Replace(text, fmt.Sprintf("%#x", to), s, 1)
+				text = strings.ReplaceAll(text, fmt.Sprintf("%#x", to), s)
 			}
 		case x86asm.Imm:
 			if s := label(uint64(a)&mask, name); s != "" {
@@ -45,7 +45,7 @@ func symbols(text string, x x86asm.Inst, pc, mask uint64, name func(uint64) (str
 				if mask>>32 == 0 {
 					printed &= int64(mask)
 				}
-				text = strings.Replace(text, fmt.Sprintf("$%#x", printed), "$"+s, 1)
+				text = strings.ReplaceAll(text, fmt.Sprintf("$%#x", printed), "$"+s)
 			}
 		case x86asm.Mem:
 			if a.Base == x86asm.RIP {

@@ -112,3 +112,43 @@ func TestX87AccessIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestRegistersStayBehindEnvironments loads images whose stack begins at each register. Registers stay where they are behind
+// fldenv, and come in the order of the stack with frstor (SDM vol. 1, 8.1.10 and figure 8-9).
+func TestRegistersStayBehindEnvironments(t *testing.T) {
+	for _, x := range []struct {
+		code []byte
+		word uint64
+		all  bool
+	}{{[]byte{0xd9, 0x25}, 4, false}, {[]byte{0x66, 0xd9, 0x25}, 2, false}, {[]byte{0xdd, 0x25}, 4, true}, {[]byte{0x66, 0xdd, 0x25}, 2, true}} {
+		for was := range uint16(8) {
+			for top := range uint16(8) {
+				w, c := startIn(t, ISA32(), join(x.code, le32(0x40000000), []byte{0xf4})...)
+				w.mapUser(0x40000000, 0x400000, 0x1000, pteWrite)
+				c.managesState()
+				c.fpu.reset()
+				c.fpu.setTop(was)
+				for i := range uint16(8) {
+					c.fpu.st[i] = vec{uint64((was + i) & 7), 0x3fff} // by its place
+				}
+				m := w.mem.Raw()[0x400000:]
+				for i := range m[:108] {
+					m[i] = 0xa5
+				}
+				m[x.word], m[x.word+1], m[2*x.word], m[2*x.word+1] = 0, uint8(top<<3), 0, 0
+				for i := range uint64(8) {
+					m[7*x.word+10*i] = uint8(i)
+				}
+				halt(t, c)
+				for i := range uint16(8) {
+					want := uint64((top + i) & 7)
+					if x.all {
+						want = uint64(i) | 0xa5a5a5a5a5a5a500
+					}
+					require.That(t, c.fpu.top() == top && c.fpu.tags == 0xff && c.fpu.st[i][0] == want, "%x from top %d to %d: register %d is %x at top %d, tags %x",
+						x.code, was, top, i, c.fpu.st[i], c.fpu.top(), c.fpu.tags)
+				}
+			}
+		}
+	}
+}
