@@ -53,3 +53,14 @@ func TestJudgedTells(t *testing.T) {
 		require.Equal(t, said.String(), want, "with --measured %q said is", measured)
 	}
 }
+
+// TestMachineSettings takes keys of a machine, and no whole machine.
+func TestMachineSettings(t *testing.T) {
+	all := require.Must(machineSettings([]string{"machine.core.width=4", "machine.name=x"}))(t)
+	require.That(t, len(all) == 2 && strings.Join(all[0].Path, " ") == "machine core width" && strings.Join(all[1].Path, " ") == "machine name", "%+v", all)
+	for arg, want := range map[string]string{
+		"machine=x": "--set machine=x: keys of the machine alone, such as machine.core.width=4", "core.width=4": "keys of the machine alone", "none": "none",
+	} {
+		require.Error(t, require.Err(machineSettings([]string{"machine.name=x", arg})), want, "--set %s", arg)
+	}
+}
