@@ -122,3 +122,25 @@ func TestTextIsForgotten(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// TestRegisteredIn finds probes by where their structures and handlers lie, but not by handlers that are in the range of the probe itself.
+func TestRegisteredIn(t *testing.T) {
+	g := newGuest(t, newest("x86_64"), Default())
+	p := g.add(Spec{Symbol: "bench_target", Handler: "handler_count"})
+	handler, _ := g.im.Func("handler_count")
+	target, _ := g.im.Func("bench_target")
+	for _, x := range []struct {
+		what     string
+		from, to uint64
+		want     int
+	}{
+		{"its structure", p.Addr, p.Addr + 1, 1},
+		{"its handler", handler.Entry, handler.Entry + 1, 1},
+		{"the probed function", target.Entry, target.Entry + 1, 0},
+		{"both", min(handler.Entry, target.Entry), max(handler.Entry, target.Entry) + 1, 0},
+		{"neither", handler.Entry + 1, handler.Entry + 2, 0},
+	} {
+		require.Equal(t, len(g.k.RegisteredIn(Span{x.from, x.to})), x.want, "probes in a range with %s", x.what)
+	}
+	require.That(t, stepName(steps) == "" && stepName(1<<40) == "" && stepName(stepSync) == "", "steps that there are not have names")
+}

@@ -69,6 +69,14 @@ func TestYieldEndsATurn(t *testing.T) {
 	require.That(t, len(asked) == 2 && asked[1] > asked[0], "the policy was asked so often before and behind a yield: %d", asked)
 }
 
+// TestKeepIsForOthers refuses to keep a machine whose kernel is one of this program's.
+func TestKeepIsForOthers(t *testing.T) {
+	w := pctest.New(t, 1, "boot_plain", "ready")
+	_, err := w.Keep()
+	require.Error(t, err, "cannot be kept", "a kernel of this program")
+	require.Error(t, w.Restore(nil), "cannot be kept", "a kernel of this program")
+}
+
 // TestEnd keeps the first reason for which a run ends, and lets one go on that has not failed.
 func TestEnd(t *testing.T) {
 	for name, x := range map[string]struct {

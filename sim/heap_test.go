@@ -80,7 +80,10 @@ func TestNear(t *testing.T) {
 	require.NoError(t, m.FreeNear(text+0x8000))
 	require.That(t, m.FreeNear(text+0x8000) != nil && m.FreeNear(text+0x10001) != nil, "what is not allocated is freed")
 	require.Got(m.AllocNear(0x8000))(t, text+0x8000, "a module in the place of another")
-	require.That(t, require.Err(m.AllocNear(0)) != nil && require.Err(m.AllocNear(1<<20+1)) != nil, "no memory, or more than there is")
+	m.heap = newHeap(0x18000, 0x40000, heap, Layout{})
+	for _, size := range []uint64{0, 1<<20 + 1, 1 << 63, 0xffff_ffff_ffff_0000} {
+		require.That(t, require.Err(m.AllocNear(size)) != nil, "memory of %#x bytes for a module", size)
+	}
 }
 
 // TestRunQueueFits tries all small queues: one fits that has the CPUs that run, each where its place says.

@@ -102,4 +102,9 @@ func TestNamesInProfiles(t *testing.T) {
 		name, _ := (&profileBuilder{im: im, user: user}).function(userCode)
 		require.Equal(t, name, want, "code of user mode in a profile with %q", user)
 	}
+	for pc, want := range map[uint64]string{imagetest.Base + 0x40: "inner true true", imagetest.Base + 0x48: "inner false true", imagetest.Base + 0x1010: "[.slots] false false", 5: "[0x5] false false"} {
+		code, start, named := (&stacks{im: im}).function(pc)
+		name, _ := (&profileBuilder{im: im}).function(code)
+		require.Equal(t, fmt.Sprint(name, " ", start, " ", named), want, "code at %#x", pc)
+	}
 }

@@ -180,3 +180,48 @@ func TestKeptMemory(t *testing.T) {
 	b[6*(pageBytes+1)]++ // the page behind the last one
 	require.Error(t, other.restoreMemory(b), "damaged", "another page")
 }
+
+// TestLibrary calls what guest functions for modules are built on, with pointers to nowhere, too.
+func TestLibrary(t *testing.T) {
+	const at, nowhere = imagetest.Base + 0x4000, 16
+	var m *Machine
+	call := func(name string, args ...uint64) uint64 {
+		c := &Call{m: m}
+		copy(c.args[:], args)
+		return m.bound[name](c)
+	}
+	for _, x := range []struct {
+		name, text string
+		args       []uint64
+		want       uint64
+		wrote, err string
+	}{
+		{"kallsyms_lookup_name", "inner", []uint64{at}, imagetest.Base + 0x40, "inner", ""},
+		{"kallsyms_lookup_name", "none", []uint64{at}, 0, "none", ""},
+		{"kallsyms_lookup_name", "", []uint64{nowhere}, 0, "", "kallsyms_lookup_name: "},
+		{"sim_symbol", "", []uint64{at, imagetest.Base + 0x48, nameAlone}, 5, "inner", ""},
+		{"sim_symbol", "", []uint64{at, imagetest.Base + 0x48, nameFull}, 14, "inner+0x8/0x10", ""},
+		{"sim_symbol", "", []uint64{at, imagetest.Base + 0x204, nameCode}, 0, "", ""},
+		{"sim_symbol", "", []uint64{at, nowhere, nameFull}, 0, "", ""},
+		{"sim_symbol", "", []uint64{nowhere, imagetest.Base + 0x48, nameFull}, 14, "", "a name of "},
+		{"sim_clock", "", []uint64{at}, 0, "\x07", ""},
+		{"sim_clock", "", []uint64{nowhere}, 0, "", "sim_clock: "},
+		{"sim_panic", "broken\n", []uint64{at}, 0, "broken\n", "guest panic on cpu 0: broken; pc 0x40"},
+		{"sim_panic", "", []uint64{nowhere}, 0, "", "guest panic on cpu 0: guest address 0x10 is not mapped"},
+		{"sim_alloc", "", []uint64{0}, imagetest.Base + 0x8000, "", ""},
+		{"sim_alloc", "", []uint64{0x8000}, imagetest.Base + 0x8000, "", ""},
+		{"sim_alloc", "", []uint64{0x8001}, 0, "", ""},
+		{"native_return", "", nil, 0, "", "returned to the native side with no call waiting"},
+	} {
+		m = natives(t, imagetest.Kernel(), &caller{}, nil)
+		m.bound, m.heap = map[string]Native{}, newHeap(0x8000, 0x10000, imagetest.Base, Layout{})
+		m.cfg.CPU.Hz = 1e9 // seven cycles are seven nanoseconds
+		m.cfg.ISA.Name = "none"
+		m.bindMachine()
+		require.NoError(t, m.WriteBytes(at, append([]byte(x.text), 0)))
+		got := call(x.name, x.args...)
+		wrote, err := m.ReadString(at)
+		require.That(t, got == x.want && err == nil && wrote == x.wrote, "%s(%x) is %#x and leaves %q, %v; want %#x and %q", x.name, x.args, got, wrote, err, x.want, x.wrote)
+		require.That(t, (m.err == nil) == (x.err == "") && (m.err == nil || strings.Contains(m.err.Error(), x.err)), "%s(%x): %v, want %q", x.name, x.args, m.err, x.err)
+	}
+}

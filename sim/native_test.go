@@ -9,6 +9,7 @@ import (
 	"kprobesim/cpus"
 	"kprobesim/image"
 	"kprobesim/image/imagetest"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
@@ -21,6 +22,8 @@ type caller struct {
 	args   []uint64
 	apart  bool // neighbouring pages are no neighbours in memory
 }
+
+func (c *caller) Now() clock.Ticks { return 7 * clock.PerCycle }
 
 func (c *caller) PC() uint64     { return 0x40 }
 func (c *caller) SP() uint64     { return c.sp }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"kprobesim/kprobes"
@@ -169,6 +170,10 @@ func jumps(o *kprobes.Optimizer, template kprobes.Template) []Rule {
 			t := template
 			if d.Rand.IntN(16) == 0 {
 				t.Code = t.Code[:d.Rand.IntN(len(t.Code))]
+			}
+			if d.Rand.IntN(16) == 0 && len(t.Code) >= 8 { // other instructions than those that are filled in
+				t.Code = slices.Clone(t.Code)
+				clear(t.Code[d.Rand.IntN(len(t.Code)/4)*4:][:4])
 			}
 			made, refused := o.Detour(t, r, at)
 			return fmt.Sprint(made, refused)
