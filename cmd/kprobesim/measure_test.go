@@ -233,3 +233,9 @@ func TestDescriptionOfMine(t *testing.T) {
 		t.Errorf("calibrate: exit code %d: %s", code, stderr)
 	}
 }
+
+// TestPlaceOf names a log, or the console of a kernel.
+func TestPlaceOf(t *testing.T) {
+	require.Equal(t, placeOf(&measureOptions{read: "some/log", kernel: "some/vmlinuz"}), "some/log", "a log")
+	require.Equal(t, placeOf(&measureOptions{kernel: "some/vmlinuz"}), "the console of vmlinuz", "a kernel")
+}

@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"kprobesim/internal/require"
+	"kprobesim/races"
 )
 
 // TestMutantsAsJSON reads what --mutants prints for other programs.
@@ -45,4 +48,33 @@ func TestRacesRefuseWhatDoesNotGoTogether(t *testing.T) {
 		code := run(append([]string{"races", "users"}, args...), &out, &said)
 		require.That(t, code == exitUsage && bytes.Contains(said.Bytes(), []byte(want)), "%v: exit %d, %s", args, code, &said)
 	}
+}
+
+// TestRowsOfRaces names all scenarios that there are not, and has the variants of the others, or the one that is named.
+func TestRowsOfRaces(t *testing.T) {
+	all, err := (&racesFlags{}).rows([]string{"none", "users", "nothing", "optimize"})
+	require.Error(t, err, "none", "the first name")
+	require.Error(t, err, "nothing", "the third name")
+	of := map[string]int{}
+	for _, r := range all {
+		require.That(t, r.Variant == &r.Scenario.Variants[of[r.Scenario.Name]], "%s is not in the order of its variants", r.Scenario.Name)
+		of[r.Scenario.Name]++
+	}
+	require.That(t, len(of) == 2 && of["users"] > 0 && of["optimize"] == len(all[len(all)-1].Scenario.Variants), "%v", of)
+	one, err := (&racesFlags{variant: "breakpoint"}).rows([]string{"optimize"})
+	require.That(t, err == nil && len(one) == 1 && one[0].Variant.Name == "breakpoint", "%d rows, %v", len(one), err)
+	require.Error(t, require.Err((&racesFlags{variant: "none"}).rows([]string{"none", "optimize"})), "none", "a variant")
+}
+
+// TestMinimizingTells says every 5 seconds how far a violation is minimized.
+func TestMinimizingTells(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		tell := newApp(&said, &said).minimizing(&races.Row{Scenario: &races.Scenario{Name: "users"}, Variant: &races.Variant{Name: "all"}})
+		for i := range 12 {
+			tell(12-i, i)
+			time.Sleep(1100 * time.Millisecond)
+		}
+		require.Equal(t, said.String(), "users/all: minimizing, 7 schedules left, 5 choices\nusers/all: minimizing, 2 schedules left, 10 choices\n", "what is said")
+	})
 }
