@@ -57,16 +57,21 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	for _, f := range strings.Split(o.packages, ",") { // loading takes long
+		if s, err := os.Stat(filepath.Join(root, f)); err != nil || !s.IsDir() {
+			return fmt.Errorf("-packages has %q, which is no folder of %s", f, root)
+		}
+	}
+	known, err := readEquivalents(o.list)
+	if err != nil {
+		return err
+	}
 	folder, err := os.MkdirTemp("", "mutation")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
 	t, err := load(root)
-	if err != nil {
-		return err
-	}
-	known, err := readEquivalents(o.list)
 	if err != nil {
 		return err
 	}
