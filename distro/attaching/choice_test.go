@@ -1,7 +1,9 @@
 package attaching
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -11,7 +13,7 @@ import (
 
 // TestFits compares with the numbers that are least and greatest with a sign and without.
 func TestFits(t *testing.T) {
-	for _, size := range []uint32{1, 2, 4} {
+	for _, size := range []uint32{1, 2, 4, 7} {
 		least, most := -int64(1)<<(8*size-1), int64(1)<<(8*size)-1
 		for n, want := range map[int64]bool{least: true, least - 1: false, most: true, most + 1: false, 0: true, -1: true, -1 << 62: false} {
 			require.Equal(t, fits(n, size), want, "whether %d fits into %d bytes", n, size)
@@ -61,4 +63,42 @@ func TestResize(t *testing.T) {
 			require.Equal(t, got, "1 4 8", "the sizes behind %s", x.text)
 		}
 	}
+}
+
+// obeys is a guest all of whose system calls succeed.
+type obeys struct {
+	Guest
+	said []byte
+}
+
+func (o *obeys) Memory() *Memory { return &Memory{} }
+
+func (o *obeys) Call(_ uint64, _ [6]uint64, m *Memory) (int64, error) {
+	o.said = m.Data
+	return 0, nil
+}
+
+// TestDescribe numbers the places whose arguments are described, and refuses more arguments and places than the map has room for.
+func TestDescribe(t *testing.T) {
+	g := &obeys{}
+	l := &loader{Guest: g, maps: map[string]descriptor{}, specs: map[string]*ebpf.MapSpec{argumentsMap: {ValueSize: 208, MaxEntries: 2}}}
+	a := &attacher{loader: l}
+	n, err := a.describe("8@%rax")
+	require.That(t, n == 0 && err == nil && g.said == nil, "a program that does not look: %d, %v", n, err)
+	l.maps[argumentsMap] = 7
+	require.Error(t, require.Err(a.describe(strings.Repeat("8@%rax ", 13))), "13 arguments: programs know 12", "arguments")
+	require.Error(t, require.Err(a.describe("8@%rax 8@rax")), "argument 1: ", "an argument")
+	for want, arguments := range []string{strings.Repeat("8@%rax ", 12), "8@%rax 8@(%r15)"} {
+		n, err := a.describe(arguments)
+		list := strings.Fields(arguments)
+		value := make(fields, 208)
+		for i, text := range list {
+			copy(value[16*i:], require.Must(argument(text))(t))
+		}
+		value.u16(200, uint16(len(list)))
+		require.That(t, n == uint64(want) && err == nil && bytes.Contains(g.said, value), "place %d: %d, %v, % x", want, n, err, g.said)
+	}
+	require.Error(t, require.Err(a.describe("8@%rax")), "has room for 2 places alone", "a third place")
+	l.specs[argumentsMap].ValueSize = 216
+	require.Error(t, require.Err(a.describe("8@%rax")), "elements of __bpf_usdt_specs have 216 bytes, and not 208", "another layout")
 }

@@ -92,4 +92,5 @@ func TestRulesOfARM(t *testing.T) {
 	require.That(t, err == nil && v.Place == "traced+0x0", "chosen: %+v, %v", v, err)
 	require.Equal(t, k.Doubt(), "", "doubt")
 	require.Equal(t, len(k.straight(v.Addr)), 6, "instructions up to the return, with a call before it")
+	require.Equal(t, len(k.straight(require.Must(k.Resolve("interrupted"))(t))), 1, "instructions of a function without a return")
 }
