@@ -3,6 +3,7 @@ package x86
 import (
 	"testing"
 
+	"kprobesim/cpus"
 	"kprobesim/internal/require"
 )
 
@@ -23,5 +24,41 @@ func TestQueriesByType(t *testing.T) {
 				require.That(t, c.flags()&flagZF != 0 == want, "%s, %s: a descriptor of type %d is told of: %v", isa.Name, name, kind, !want)
 			}
 		}
+	}
+}
+
+// TestCodeOfTwoSizes returns to code segments of 64-bit mode by their bits L and D, of which long mode refuses both at once
+// (SDM vol. 3, 5.2.1).
+func TestCodeOfTwoSizes(t *testing.T) {
+	for _, flags := range []uint64{1, 3} { // L, and with D
+		// push $freeSel; push $next; lretq; next: hlt
+		w, c := startIn(t, ISA64())
+		next := c.PC() + 5 + 5 + 2
+		w.mem.Write(c.PC()-kernelMap, join([]byte{0x68}, le32(freeSel), []byte{0x68}, le32(uint32(next)), []byte{0x48, 0xcb, 0xf4}))
+		w.store(w.at(worldGDT)+freeSel, describe(0x9b, 8|flags<<1, 0, 0xfffff))
+		e := c.Run(c.Now() + 1e8)
+		vector := int(c.PC() - 1 - w.code(handlers))
+		switch flags {
+		case 1:
+			require.That(t, e.Reason == cpus.Halted && c.PC() == next+1, "L is set: %+v at %#x", e, c.PC())
+		case 3:
+			require.That(t, e.Reason == cpus.Halted && vector == vecGP, "L and D are both set: %+v at %#x", e, c.PC())
+		}
+	}
+}
+
+// TestPointersOfPAE has the table behind CR3 change. CR4 loads it again with a change of PAE, PGE or PSE, and refuses reserved
+// bits in it then (SDM vol. 3, 4.4.1).
+func TestPointersOfPAE(t *testing.T) {
+	for bit := range 10 {
+		w, c := startIn(t, isaPAE())
+		was, changes := c.cr4, uint64(1)<<bit
+		if changes&c.answers.cr4Bits() == 0 || changes == cr4PAE {
+			continue
+		}
+		w.mem.Raw()[c.cr3&^0x1f] |= ptePresent | 1<<1 // which is reserved
+		loads := changes&(cr4PGE|cr4PSE) != 0
+		ok := c.writeCR4(was ^ changes)
+		require.That(t, ok == !loads && (c.cr4 == was) == loads, "bit %d: written %v, CR4 is %#x, was %#x", bit, ok, c.cr4, was)
 	}
 }
