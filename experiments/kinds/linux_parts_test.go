@@ -3,6 +3,7 @@ package kinds
 import (
 	"debug/elf"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"kprobesim/boards/pc"
 	"kprobesim/boards/vexpress"
 	"kprobesim/cpus"
+	"kprobesim/distro"
 	"kprobesim/distro/attaching"
 	"kprobesim/distro/measuring"
 	"kprobesim/distro/probing"
@@ -304,4 +306,26 @@ func TestMergedProfiles(t *testing.T) {
 		alone := require.Must(merged([]*sim.Profile{one(steps[0])}))(t)
 		require.Equal(t, len(require.Must(profile.ParseData(alone))(t).Sample), 1, "samples of one CPU")
 	}
+}
+
+// TestArmingIsAskedFor measures how an event is armed where the workload asks for that, and reports what goes wrong.
+func TestArmingIsAskedFor(t *testing.T) {
+	b, two := &bench{lab: &measuring.Lab{}}, measuring.Order{Events: []string{"p a", "p b"}}
+	m, p := &Measurement{}, &schema.Point{}
+	require.NoError(t, m.arming(p, b, two))
+	p.Workload.Arming = true
+	require.NoError(t, m.arming(p, b, measuring.Order{}))
+	require.Error(t, m.arming(p, b, two), "arming is measured of one trace event", "two events")
+	require.Error(t, m.arming(p, b, measuring.Order{Events: two.Events[:1], UserEvents: two.Events[:1]}), "arming is measured of one trace event", "two events of two kinds")
+}
+
+// TestModuleIsNotBuilt says why not, and leaves nothing behind.
+func TestModuleIsNotBuilt(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	require.Error(t, require.Err(BuildModule("none", "/none")), "none", "a module that is not there")
+	require.Error(t, require.Err(BuildModule(distro.EmptyModule, "/none")), "was not built for /none: exit status", "headers that are not there")
+	require.That(t, len(require.Must(os.ReadDir(dir))(t)) == 0, "files are left behind")
+	t.Setenv("TMPDIR", "/none")
+	require.Error(t, require.Err(BuildModule(distro.EmptyModule, "/none")), "/none: ", "no folder for temporary files")
 }
