@@ -13,7 +13,7 @@ func (k *Kprobes) optimize(c Caller) error {
 				return err
 			}
 		}
-		if !k.Busy() {
+		if len(k.optimizing)+len(k.unoptimizing)+len(k.dirty) == 0 {
 			return nil
 		}
 		return k.optimizer.Schedule(c, k.opt.Delay)
