@@ -161,3 +161,37 @@ func TestNowBetweenTurns(t *testing.T) {
 	m.now = 7
 	require.Equal(t, fmt.Sprint(m.Now(), m.slept, m.asleepAt), "7 [0 0] [-1 -1]", "a machine that has not run")
 }
+
+// TestRunQueue compares the two CPUs that are furthest behind with a search through all, over a long random history.
+func TestRunQueue(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for n := 1; n <= 9; n++ {
+		var q runQueue
+		q.init(n)
+		in := map[int]clock.Ticks{}
+		least := func(but int) (cpu int, ok bool) {
+			for i := range n {
+				if at, is := in[i]; is && i != but && (!ok || at < in[cpu]) {
+					cpu, ok = i, true
+				}
+			}
+			return cpu, ok
+		}
+		for range 3000 {
+			cpu := r.IntN(n)
+			if r.IntN(4) == 0 {
+				q.drop(cpu)
+				delete(in, cpu)
+			} else {
+				in[cpu] = clock.Ticks(r.IntN(20))
+				q.put(cpu, in[cpu])
+			}
+			first, ok := q.first()
+			want, some := least(-1)
+			require.Need(t, first == want && ok == some, "of %v the first is %d, %v", in, first, ok)
+			second, ok := q.second()
+			want, some = least(first)
+			require.Need(t, !ok && (!some || len(in) < 2) || ok && some && second == want, "of %v the second is %d, %v", in, second, ok)
+		}
+	}
+}

@@ -132,6 +132,14 @@ func TestLimits(t *testing.T) {
 	}
 	_, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.Board = nil }))
 	require.That(t, err != nil && strings.Contains(err.Error(), "needs a board"), "no board: %v", err)
+	for n, change := range map[int]func(c *sim.Config){
+		1: func(c *sim.Config) { c.CPU.L2.Line *= 2 },
+		2: func(c *sim.Config) { c.CPU.L2.Line *= 2 },         // several CPUs share lines
+		3: func(c *sim.Config) { c.Buffers = &sim.Buffers{} }, // of a machine that takes turns by time
+	} {
+		_, err := sim.New(pctest.Config(t, n, change))
+		require.Equal(t, err == nil, n == 1, "machine %d is made", n)
+	}
 	w := pctest.New(t, 1, "boot_busy", "ready")
 	at := require.Must(w.Alloc(16, 16))(t)
 	for _, n := range []int{-1, 32<<20 + 1} {

@@ -76,6 +76,9 @@ func TestBytes(t *testing.T) {
 		}
 	}
 	require.That(t, require.Err(m.ReadString(imagetest.Base+uint64(size-1))) != nil, "a string that the memory ends in")
+	require.NoError(t, m.Store(imagetest.Base+uint64(size-1), 1, 0))
+	last, err := m.ReadString(imagetest.Base + uint64(size-40))
+	require.That(t, err == nil && len(last) == 39, "a string at the end of memory: %q, %v", last, err)
 	same, err := m.Same(imagetest.Base+0x1ffe, []byte("?f01"))
 	require.That(t, err == nil && !same, "other bytes in front of a page are the same, %v", err)
 }
@@ -202,6 +205,8 @@ func TestLibrary(t *testing.T) {
 		{"sim_symbol", "", []uint64{at, imagetest.Base + 0x48, nameAlone}, 5, "inner", ""},
 		{"sim_symbol", "", []uint64{at, imagetest.Base + 0x48, nameFull}, 14, "inner+0x8/0x10", ""},
 		{"sim_symbol", "", []uint64{at, imagetest.Base + 0x204, nameCode}, 0, "", ""},
+		{"sim_symbol", "", []uint64{at, imagetest.Base + 0x204, nameAlone}, 7, "jiffies", ""},
+		{"sim_symbol", "", []uint64{at, imagetest.Base + 0x48, nameCode}, 14, "inner+0x8/0x10", ""},
 		{"sim_symbol", "", []uint64{at, nowhere, nameFull}, 0, "", ""},
 		{"sim_symbol", "", []uint64{nowhere, imagetest.Base + 0x48, nameFull}, 14, "", "a name of "},
 		{"sim_clock", "", []uint64{at}, 0, "\x07", ""},
