@@ -22,15 +22,13 @@ func disasm(mode int) func([]byte, uint64, func(uint64) (string, uint64)) (strin
 			return own, x.Len
 		}
 		text := tidy.Replace(x86asm.GNUSyntax(x, pc, name))
-		if name != nil {
-			text = symbols(text, x, pc, ^uint64(0)>>(64-mode), name)
-		}
-		return text, x.Len
+		return symbols(text, x, pc, ^uint64(0)>>(64-mode), name), x.Len
 	}
 }
 
 // symbols names the addresses that the decoder prints as numbers: targets inside a function,
-// immediates, and displacements that it did not sign-extend. mask is that of the mode's addresses.
+// immediates, and displacements that it did not sign-extend. From the next instruction on they have a sign, if nothing has
+// a name there. mask is that of the mode's addresses.
 func symbols(text string, x x86asm.Inst, pc, mask uint64, name func(uint64) (string, uint64)) string {
 	for _, a := range x.Args {
 		switch a := a.(type) {
@@ -49,6 +47,11 @@ func symbols(text string, x x86asm.Inst, pc, mask uint64, name func(uint64) (str
 			}
 		case x86asm.Mem:
 			if a.Base == x86asm.RIP {
+				to := label((pc+uint64(x.Len)+uint64(int64(int32(a.Disp))))&mask, name)
+				if to == "" {
+					to = fmt.Sprintf("%#x", int32(a.Disp))
+				}
+				text = strings.Replace(text, fmt.Sprintf("%#x(%%rip)", uint32(a.Disp)), to+"(%rip)", 1)
 				continue
 			}
 			if s := label(uint64(int64(int32(a.Disp)))&mask, name); s != "" && a.Disp != 0 {
@@ -61,6 +64,9 @@ func symbols(text string, x x86asm.Inst, pc, mask uint64, name func(uint64) (str
 
 // label is the symbol and offset of an address, or nothing.
 func label(addr uint64, name func(uint64) (string, uint64)) string {
+	if name == nil {
+		return ""
+	}
 	sym, base := name(addr)
 	switch {
 	case sym == "":

@@ -20,6 +20,8 @@ func TestDisassembly(t *testing.T) {
 			"\x48\xc7\xc7\x40\x00\x10\x80":         "mov $fn+0x40,%rdi",
 			"\x48\x33\x82\x40\x00\x10\x80":         "xor fn+0x40(%rdx),%rax",
 			"\x65\x48\x8b\x04\x25\x00\x00\x00\x00": "mov %gs:0x0,%rax",
+			"\x48\x33\x05\x40\x00\x10\x80":         "xor -0x7fefffc0(%rip),%rax",
+			"\x48\x33\x05\xf8\xff\xff\xff":         "xor fn+0xf(%rip),%rax",
 			"\x49\x8b\x44\x24\x08":                 "mov 0x8(%r12),%rax",
 			"\x48\x83\xc0\x10":                     "add $0x10,%rax",
 		}},

@@ -170,6 +170,21 @@ func TestReservedBits(t *testing.T) {
 	}
 }
 
+// TestUserPagesOfEveryFormat builds pages of user mode, which a walk of user mode reads. What stays in registers of the CPU has no
+// reserved bit (SDM vol. 3, 4.4.1).
+func TestUserPagesOfEveryFormat(t *testing.T) {
+	for _, x := range formats {
+		m := cpustest.Memory(t, 16<<20)
+		root := require.Must(x.format.build(m, 8<<20, []mmu.Mapping{{VA: 0x1000, PA: 0x5000, Size: 0x1000, User: true}}))(t)
+		p, _, fault := x.format.walk(m, root, 0x1abc, access{user: true})
+		require.That(t, fault == nil && p.Offset(0x1abc) == 0x5abc, "%s: %+v %+v", x.name, p, fault)
+		if x.format.registers {
+			_, ok := x.format.registersAt(m, root)
+			require.That(t, ok, "%s: a CPU refuses the table behind CR3", x.name)
+		}
+	}
+}
+
 // TestWithoutLargePages has the bit of a large page ignored, and a builder that refuses one.
 func TestWithoutLargePages(t *testing.T) {
 	f := legacyFormat(false)

@@ -62,3 +62,14 @@ func TestPointersOfPAE(t *testing.T) {
 		require.That(t, ok == !loads && (c.cr4 == was) == loads, "bit %d: written %v, CR4 is %#x, was %#x", bit, ok, c.cr4, was)
 	}
 }
+
+// TestJumpKeepsTheLevel jumps to conforming code by selectors of every RPL, which the level replaces (SDM vol. 3, 5.8.1.2).
+func TestJumpKeepsTheLevel(t *testing.T) {
+	for rpl := range uint16(4) {
+		w, c := startIn(t, ISA32())
+		w.mem.Write(c.PC()-w.image, join([]byte{0xea}, le32(uint32(c.PC()+7)), le16(freeSel|rpl), []byte{0xf4})) // ljmp
+		w.store(w.at(worldGDT)+freeSel, describe(0x9f, 12, 0, 0xfffff))
+		halt(t, c)
+		require.That(t, c.seg[segCS].sel == freeSel, "RPL %d: CS is %#x", rpl, c.seg[segCS].sel)
+	}
+}
