@@ -66,3 +66,20 @@ func TestTextEndsWhereNothingIsRead(t *testing.T) {
 		require.Equal(t, fmt.Sprint(text.length), want, "% x has instructions of bytes", code)
 	}
 }
+
+// TestLeaksAreNoticed takes memory in each schedule that nobody gives back.
+func TestLeaksAreNoticed(t *testing.T) {
+	for leak, want := range map[int]bool{0: false, 1: true} {
+		l := labOf(t, "optimize", "breakpoint", Options{})
+		l.watch = func(x *trial) {
+			x.e.started = func(uint64) {
+				for range leak {
+					_, _ = x.m.Alloc(64, 16)
+				}
+			}
+		}
+		out := require.Must(l.run(newRandom(1), 0, 2))(t)
+		v := out[len(out)-1].Violation
+		require.That(t, (v != nil) == want && (v == nil || v.Kind == Leaked && strings.Contains(v.String(), "pieces of memory are taken")), "%d pieces leak: %v", leak, v)
+	}
+}
