@@ -1,7 +1,9 @@
 package x86
 
 import (
+	"bytes"
 	"encoding/binary"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -134,4 +136,40 @@ func TestPortRights(t *testing.T) {
 			require.That(t, (tr.vector == vecUD) == x.ok && (x.ok || tr.vector == vecGP), "%+v: %+v", x, tr)
 		}
 	})
+}
+
+// TestStateComesBack loads random images and stores them. They are what they were, but for bits that are reserved or follow
+// from others (SDM vol. 1, 10.5.1 and figure 8-6).
+func TestStateComesBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 11))
+	for _, isa := range modes() {
+		for range 20 {
+			w, c := startIn(t, isa, 0x0f, 0xae, 0x0b, 0x0f, 0xae, 0x00, 0xf4) // fxrstor (rbx); fxsave (rax); hlt
+			c.managesState()
+			c.R[rax], c.R[rbx] = w.at(testData), w.at(testData)+512
+			m := w.mem.Raw()[testData-directMap:]
+			image := m[512:1024]
+			for i := range image {
+				image[i] = byte(rng.Uint32())
+			}
+			image[25] &^= 0x80 // a number that is rounded to zero is no flag of the state
+			image[26], image[27] = 0, 0
+			halt(t, c)
+			want := bytes.Clone(image)
+			want[0], want[1] = want[0]&0x3f|0x40, want[1]&0x1f
+			status, control := want[2], want[0]
+			if want[2], want[3] = status&^0x80, want[3]&^0x80; status&^control&0x3f != 0 {
+				want[2], want[3] = want[2]|0x80, want[3]|0x80
+			}
+			want[5], want[7] = 0, want[7]&7
+			copy(want[28:32], m[28:32]) // the mask of MXCSR
+			for i := range 8 {
+				copy(want[32+16*i+10:48+16*i], make([]byte, 6))
+			}
+			n := 160 + 16*c.xmmCount()
+			for i := range n {
+				require.That(t, m[i] == want[i], "%s: byte %d is %#02x, want %#02x of %#02x", isa.Name, i, m[i], want[i], image[i])
+			}
+		}
+	}
 }
