@@ -161,7 +161,7 @@ func (c *CPU) stateWords() []uint64 {
 	head := c.fxWords()
 	words := head[:]
 	for _, r := range c.fpu.st {
-		words = append(words, r[0], r[1]&0xffff)
+		words = append(words, r[0], r[1])
 	}
 	for _, r := range c.fpu.xmm[:c.xmmCount()] {
 		words = append(words, r[0], r[1])
