@@ -121,6 +121,7 @@ func TestNumberOfCPUs(t *testing.T) {
 		_, err := sim.New(sim.Config{CPUs: n, RAM: 32 << 20})
 		require.Error(t, err, "1 to 256 are modelled", "%d CPUs", n)
 	}
+	require.Equal(t, pctest.New(t, 0, "boot_busy", "ready").CPUs(), 1, "a machine of no number has CPUs")
 }
 
 // TestLimits holds what a machine can have and what can be read of it at once.
