@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write testdata/effects.txt anew")
 func TestEffects(t *testing.T) {
 	defer func(was bool) { host.Code.Off = was }(host.Code.Off)
 	e := &cpustest.Effects{}
-	for seed := range uint64(320) {
+	for seed := range uint64(400) {
 		if seed%8 == 0 {
 			e.Group(fmt.Sprint("cores from ", seed))
 		}
@@ -93,6 +93,7 @@ func (c *toy) anything(seed, own uint64) {
 	at := func(size int) uint64 {
 		return 256<<10 + uint64(rng.IntN(96)*4*(1+rng.IntN(2)*rng.IntN(40))+rng.IntN(size))
 	}
+	row := uint64(0)
 	words := func() []uint32 { return []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9}[:1+rng.IntN(9)] }
 	c.does = []func(){
 		func() { c.LoadWords(at(1), words()) },
@@ -105,6 +106,9 @@ func (c *toy) anything(seed, own uint64) {
 		func() { Store(&c.Core, at(4), uint8(rng.Uint32())) },
 		func() { Load[uint64](&c.Core, at(64)) },
 		func() { Store(&c.Core, at(64), rng.Uint64()) },
+		func() { row += 8; Store(&c.Core, 300<<10+row&0x7ff, row) },
+		func() { row += 8; Store(&c.Core, 300<<10+row&0x7ff, row) },
+		func() { row += 8; Load[uint64](&c.Core, 300<<10+(row*5)&0x7ff) },
 		func() { v, _ := Load[uint64](&c.Core, at(1)); Store(&c.Core, at(1), v+1) },
 		func() { c.Drain(clock.Ticks(rng.IntN(200))) },
 		func() { c.DrainAccesses() },
