@@ -76,5 +76,9 @@ func (s *Set) OverridesText() string {
 	if all := strings.Join(s.Overrides, ", "); len(all) <= most {
 		return ", with " + all
 	}
-	return fmt.Sprintf(", with %d settings changed", len(s.Overrides))
+	settings := "settings"
+	if len(s.Overrides) == 1 {
+		settings = "setting"
+	}
+	return fmt.Sprintf(", with %d %s changed", len(s.Overrides), settings)
 }

@@ -87,7 +87,7 @@ func TestCaptions(t *testing.T) {
 		{[]string{"a=1", "b=2"}, ", with a=1, b=2"},
 		{[]string{strings.Repeat("x", 58) + "=1"}, ", with " + strings.Repeat("x", 58) + "=1"},
 		{[]string{strings.Repeat("x", 55) + "=1", "y=2"}, ", with 2 settings changed"},
-		{[]string{strings.Repeat("x", 59) + "=1"}, ", with 1 settings changed"},
+		{[]string{strings.Repeat("x", 59) + "=1"}, ", with 1 setting changed"},
 	} {
 		require.Equal(t, (&Set{Overrides: x.sets}).OverridesText(), x.want, "%q", x.sets)
 	}

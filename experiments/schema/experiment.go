@@ -258,12 +258,13 @@ func ReadProbes(r *doc.Reader) []Probe { return readPoints(r, readPoint) }
 func ReadLinuxProbes(r *doc.Reader) []Probe { return readPoints(r, readLinuxPoint) }
 
 func readPoints(r *doc.Reader, one func(*doc.Reader) Probe) []Probe {
-	if !r.Has("points") {
+	var out []Probe
+	seen, there := map[string]bool{}, r.Has("points")
+	points := r.List("points")
+	if !there || points != nil && len(points) == 0 {
 		r.Errorf("points", "no point to measure: write at least one [[points]]")
 	}
-	var out []Probe
-	seen := map[string]bool{}
-	for _, s := range r.List("points") {
+	for _, s := range points {
 		p := one(s)
 		if seen[p.Name] && p.Name != "" {
 			s.Errorf("name", "point %q is there twice", p.Name)

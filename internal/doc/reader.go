@@ -117,7 +117,7 @@ func (r *Reader) missing(format, key string) {
 	}
 }
 
-// List returns a reader for each table of the list under key. An element that has a name is named
+// List returns a reader for each table of the list under key, nil where there is no such list. An element that has a name is named
 // by it in messages.
 func (r *Reader) List(key string) []*Reader {
 	n := r.take(key)
@@ -132,7 +132,7 @@ func (r *Reader) List(key string) []*Reader {
 			n.Kind)
 		return nil
 	}
-	var out []*Reader
+	out := []*Reader{}
 	for i, it := range n.Items {
 		out = append(out, newReader(it, r.Path(key)+"."+elementName(it, i), r.errs))
 	}
