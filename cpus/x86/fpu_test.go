@@ -138,7 +138,7 @@ func TestPortRights(t *testing.T) {
 	})
 }
 
-// TestStateComesBack loads random images and stores them. They are what they were, but for bits that are reserved or follow
+// TestStateComesBack loads random images and stores them. They come back, but for bits that are reserved or follow
 // from others (SDM vol. 1, 10.5.1 and figure 8-6).
 func TestStateComesBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 11))
