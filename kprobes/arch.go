@@ -126,6 +126,7 @@ type Copy struct {
 	Code    []byte  // for the slot, operands fixed for its address; empty if no slot is needed
 	Members []Value // of struct kprobe, each of them one of Arch.Members
 	Runs    Mode    // how hits run it, where that is known before the first; else the zero value
+	Leads   bool    // it leads elsewhere as the original does: where kernels boost, the first step sets Arch.Learned, whatever it was
 }
 
 // Value is set in a member of a structure: a number, or where a guest function is.

@@ -20,7 +20,7 @@ type Memory struct {
 	code  []uint64
 	drops []func(pa uint64)
 	write []func(pa uint64, n int)
-	// zeroed makes memory of the host as it made the RAM.
+	// zeroed makes more memory of the host, which is there as long as the RAM.
 	zeroed func(size int) []byte
 }
 
@@ -34,9 +34,6 @@ func NewMemoryOf(zeroed func(size int) []byte, size int) *Memory {
 	size = (size + 0xfff) &^ 0xfff
 	return &Memory{ram: zeroed(size), code: make([]uint64, size>>(GranuleShift+6)+1), zeroed: zeroed}
 }
-
-// Zeroed returns bytes of the host that are all zero, from where the RAM is. They are there as long as the RAM is.
-func (m *Memory) Zeroed(size int) []byte { return m.zeroed(size) }
 
 // Size returns the bytes of RAM.
 func (m *Memory) Size() int { return len(m.ram) }

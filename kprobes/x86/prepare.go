@@ -39,8 +39,26 @@ func prepare(p kprobes.Insn, mode int) (kprobes.Copy, error) {
 	if !ok {
 		return kprobes.Copy{}, kprobes.EINVAL
 	}
-	return copyOf(p, moved, p.Boost && canBoost(in.Code, mode)), nil
+	c := copyOf(p, moved, p.Boost && canBoost(in.Code, mode))
+	c.Leads = leads(in)
+	return c, nil
 }
+
+// leads reports whether the guest finds at the first step that a copy needs none behind it: a return or a jump that is not
+// relative. It looks behind a REX prefix and behind no other, and asks no switch.
+func leads(in insn) bool {
+	switch op := in.Opcode[0]; {
+	case len(in.Code)-len(in.Opcode) > 1 || len(in.Code) > len(in.Opcode) && in.Code[0]&0xf0 != 0x40:
+		return false
+	case op == 0xff:
+		return in.modrmReg()&^1 == 4
+	default:
+		return returns.has(op)
+	}
+}
+
+// returns are near and far returns, the return from an interrupt, and the far jump.
+const returns opcodes = "c2-c3 ca-cb cf ea"
 
 // copyOf says what a struct kprobe holds of its copy. With ainsn.boostable 0 the guest writes the jump
 // back after the first single step, -1 forbids it.
