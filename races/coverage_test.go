@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/sim"
@@ -199,25 +200,28 @@ func coverageOf(t *testing.T, l *lab, opt Options) (Tally, string) {
 
 // TestCoverageIsTheSameEverywhere searches with several workers, for all instruction sets. Asking for coverage changes no schedule.
 func TestCoverageIsTheSameEverywhere(t *testing.T) {
-	for policy, variants := range map[string][]string{
-		Random: {"preempt-breakpoint", "i386-breakpoint", "ppc64-stop_machine", "arm"}, PCT: {"preempt-breakpoint"}, Exhaustive: {"arm"},
-	} {
-		for _, variant := range variants {
-			opt := Options{Schedules: 20, Policy: policy, Depth: 3, Preemptions: 1, Coverage: true, Workers: 1, batch: 7}
-			l := labOf(t, "optimize", variant, opt)
-			one, want := coverageOf(t, l, opt)
-			opt.Workers = 3
-			_, got := coverageOf(t, l, opt)
-			require.Equal(t, got, want, "%s, %s: three workers report", variant, policy)
-			require.That(t, one.Coverage.Cells() > 50 && strings.Contains(want, `"position": "detour"`), "%s, %s: %s", variant, policy, want)
-			opt.Coverage = false
-			plain, _ := coverageOf(t, labOf(t, "optimize", variant, opt), opt)
-			one.Coverage = Coverage{}
-			for i := range one.Found {
-				one.Found[i].Covered, one.Found[i].Pairs = Covered{}, nil
-			}
-			require.Equal(t, fmt.Sprintf("%+v", plain), fmt.Sprintf("%+v", one), "%s, %s: without coverage", variant, policy)
+	for _, x := range hosttools.Share(t, "policies and variants", 3, [][2]string{
+		{Random, "preempt-breakpoint"},
+		{Exhaustive, "arm"},
+		{Random, "i386-breakpoint"},
+		{Random, "ppc64-stop_machine"},
+		{PCT, "preempt-breakpoint"},
+		{Random, "arm"},
+	}) {
+		opt := Options{Schedules: 20, Policy: x[0], Depth: 3, Preemptions: 1, Coverage: true, Workers: 1, batch: 7}
+		l := labOf(t, "optimize", x[1], opt)
+		one, want := coverageOf(t, l, opt)
+		opt.Workers = 3
+		_, got := coverageOf(t, l, opt)
+		require.Equal(t, got, want, "%s: three workers report", x)
+		require.That(t, one.Coverage.Cells() > 50 && strings.Contains(want, `"position": "detour"`), "%s: %s", x, want)
+		opt.Coverage = false
+		plain, _ := coverageOf(t, labOf(t, "optimize", x[1], opt), opt)
+		one.Coverage = Coverage{}
+		for i := range one.Found {
+			one.Found[i].Covered, one.Found[i].Pairs = Covered{}, nil
 		}
+		require.Equal(t, fmt.Sprintf("%+v", plain), fmt.Sprintf("%+v", one), "%s: without coverage", x)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 	"kprobesim/workloads"
@@ -14,7 +15,7 @@ import (
 
 // TestKernelsAgree registers probes at random places of every image, and compares with the verdicts.
 func TestKernelsAgree(t *testing.T) {
-	places := 300
+	places := hosttools.Part(t, "places of each kernel", 300, 100)
 	if testing.Short() {
 		places = 40
 	}

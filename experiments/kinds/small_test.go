@@ -13,6 +13,7 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/kinds"
 	"kprobesim/experiments/planning"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
 
@@ -25,7 +26,11 @@ func TestSmall(t *testing.T) {
 	small[exptest.E5410] = []string{"workload.hits=20", "workload.latencies=true"}
 	small["handlers-xeon-e5410-i386"] = []string{"workload.hits=20"}
 	small["user-probes-pentium-m"] = []string{"workload.hits=20"}
-	for _, name := range slices.Sorted(maps.Keys(small)) {
+	names := slices.Sorted(maps.Keys(small))
+	if !exptest.Updating() {
+		names = hosttools.Share(t, "small experiments", 3, names)
+	}
+	for _, name := range names {
 		p := require.Must(planning.NewLoader().Plan(name, small[name]))(t)
 		for i := range p.Points {
 			pt := &p.Points[i]
@@ -55,5 +60,9 @@ func TestSmall(t *testing.T) {
 			fmt.Fprintf(&out, "a module in %s with %q: %+v, %q\n", kernel, parameters, tried.Rows, tried.Console)
 		}
 	}
-	require.Lines(t, filepath.Join("testdata", "small.txt"), out.String(), exptest.Updating())
+	if file := filepath.Join("testdata", "small.txt"); len(names) == len(small) {
+		require.Lines(t, file, out.String(), exptest.Updating())
+	} else {
+		require.Among(t, file, out.String())
+	}
 }

@@ -54,8 +54,8 @@ func withLink() map[string]string {
 // each of its own. The old results or the new ones are there whole, what others put there stays, and the next writer
 // mends everything.
 func TestFaultsAtEveryChange(t *testing.T) {
-	trials, step := 0, 3
-	if hosttools.Whole(t, "two faults at every two changes", "every third second one") {
+	trials, step := 0, 6
+	if hosttools.Whole(t, "two faults at every two changes", "every sixth second one") {
 		step = 1
 	}
 	for _, killed := range []bool{false, true} {
