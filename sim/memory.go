@@ -119,9 +119,10 @@ func (m *Machine) Store(va uint64, size int, v uint64) error {
 // ReadString reads a zero-terminated string of at most 4096 bytes. It fails when there is no zero by then, and where
 // ReadBytes does.
 func (m *Machine) ReadString(va uint64) (string, error) {
+	const most = 4096
 	var out []byte
-	for len(out) < 4096 {
-		b, err := m.ReadBytes(va, int(min(64, 0x1000-va&0xfff)))
+	for at := va; len(out) < most; at = va + uint64(len(out)) {
+		b, err := m.ReadBytes(at, min(64, int(0x1000-at&0xfff), most-len(out)))
 		if err != nil {
 			return "", err
 		}
@@ -129,9 +130,8 @@ func (m *Machine) ReadString(va uint64) (string, error) {
 			return string(append(out, b[:i]...)), nil
 		}
 		out = append(out, b...)
-		va += uint64(len(b))
 	}
-	return "", fmt.Errorf("string at %#x has no end within 4096 bytes", va)
+	return "", fmt.Errorf("string at %#x has no end within %d bytes", va, most)
 }
 
 // WritePhysical copies b into memory at a physical address, as WriteBytes does. It fails outside of RAM.

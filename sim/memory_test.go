@@ -68,10 +68,11 @@ func TestBytes(t *testing.T) {
 	got, err = m.ReadPhysical(uint64(size-3), 3)
 	require.That(t, err == nil && string(got) == string(text[size-3])+"xy", "the last bytes are %q, %v", got, err)
 	for _, at := range []uint64{imagetest.Base + 1, imagetest.Base + 0x20, imagetest.Base + 0xfe3} {
-		for n, want := range map[uint64]bool{0: true, 63: true, 64: true, 4000: true, 4095: true, 5000: false} {
+		for n, want := range map[uint64]bool{0: true, 63: true, 64: true, 4000: true, 4095: true, 4096: false, 5000: false} {
 			require.NoError(t, m.WritePhysical(0, text))
 			require.NoError(t, m.Store(at+n, 1, 0))
 			s, err := m.ReadString(at)
+			require.That(t, err == nil || strings.Contains(err.Error(), fmt.Sprintf("string at %#x ", at)), "%v", err)
 			require.That(t, (err == nil) == want && (err != nil || s == string(text[at-imagetest.Base:][:n])), "a string of %d bytes at %#x: %d, %v", n, at, len(s), err)
 		}
 	}
