@@ -31,7 +31,7 @@ func arch(mode int) *kprobes.Arch {
 		Members: []string{"opcode", "ainsn.insn", boostableMember},
 		Eras:    eras(mode), CodeMutants: codeMutants(),
 		Optimizer:  optimizer(mode),
-		Boundary:   func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode) },
+		Boundary:   func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode, true) },
 		Prepare:    func(in kprobes.Insn) (kprobes.Copy, error) { return prepare(in, mode) },
 		SystemCall: systemCall,
 		Classify:   func(code []byte, pc uint64) kprobes.Class { return classify(code, pc, mode) },

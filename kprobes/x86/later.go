@@ -26,23 +26,10 @@ func later(a *kprobes.Arch, mode int) {
 		displacementMember, emulateMember,
 	}
 	a.Prepare = func(in kprobes.Insn) (kprobes.Copy, error) { return prepareLater(in, mode) }
-	a.Boundary = func(fn kprobes.Text, addr uint64) error { return boundaryLater(fn, addr, mode) }
+	a.Boundary = func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode, false) }
 	o := *a.Optimizer
 	o.Patchings = []string{kprobes.PatchBatch}
 	a.Optimizer = &o
-}
-
-// boundaryLater walks the function from its start. A breakpoint on the way is the compiler's: it stands behind a return.
-func boundaryLater(fn kprobes.Text, addr uint64, mode int) error {
-	found := false
-	stuck := walk(fn, mode, func(in insn) bool {
-		found = in.Addr == addr
-		return in.Addr < addr
-	})
-	if stuck != 0 || !found {
-		return kprobes.EILSEQ
-	}
-	return nil
 }
 
 // copyableLater refuses what 6.1 refuses: with EINVAL what it does not copy: what it cannot decode and the

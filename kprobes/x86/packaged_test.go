@@ -76,8 +76,8 @@ func TestBoundaries(t *testing.T) {
 	p := Packaged{Mode: 64}
 	remembering := p.Remembering()
 	for at := uint64(0xfff); at <= fn.End(); at++ {
-		require.Equal(t, boundary(fn, at, 64) == nil, starts[at] && at <= broken, "a function of 2010 has an instruction at %#x", at)
-		require.Equal(t, boundaryLater(fn, at, 64) == nil, starts[at], "one of 2020 has an instruction at %#x", at)
+		require.Equal(t, boundary(fn, at, 64, true) == nil, starts[at] && at <= broken, "a function of 2010 has an instruction at %#x", at)
+		require.Equal(t, boundary(fn, at, 64, false) == nil, starts[at], "one of 2020 has an instruction at %#x", at)
 		require.Equal(t, p.Boundary(fn, at), starts[at], "a packaged one has an instruction at %#x", at)
 		require.Equal(t, remembering.Boundary(fn, at), starts[at], "one that is remembered has an instruction at %#x", at)
 	}

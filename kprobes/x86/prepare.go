@@ -9,16 +9,16 @@ import (
 	"kprobesim/kprobes"
 )
 
-// boundary walks the function from its start, as x86 code can only be read forward. A foreign
-// breakpoint on the way hides what the instruction there was.
+// boundary walks the function from its start, as x86 code can only be read forward. A breakpoint on the way that is foreign
+// hides what the instruction there was; another one is the compiler's, behind a return.
 // The can_probe of 2.6.33 walks as well.
-func boundary(fn kprobes.Text, addr uint64, mode int) error {
+func boundary(fn kprobes.Text, addr uint64, mode int, foreign bool) error {
 	found := false
-	stuck := walk(fn, mode, func(in insn) bool {
+	walk(fn, mode, func(in insn) bool {
 		found = in.Addr == addr
-		return in.Addr < addr && in.Opcode[0] != int3
+		return in.Addr < addr && !(foreign && in.Opcode[0] == int3)
 	})
-	if stuck != 0 || !found {
+	if !found {
 		return kprobes.EILSEQ
 	}
 	return nil
