@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/smp"
 )
@@ -18,14 +19,22 @@ import (
 // end every copy of the text is as it was. A sum of what was hit and inserted on the way shows what goes another way than before.
 func TestRandomUserProbes(t *testing.T) {
 	var sums strings.Builder
-	for _, cpus := range []int{1, 3} {
+	all := []int{1, 3}
+	if !*update {
+		all = hosttools.Share(t, "numbers of CPUs", 2, all)
+	}
+	for _, cpus := range all {
 		eachUser(t, cpus, func(u *users) {
 			s := &userStorm{users: u, rng: rand.New(rand.NewPCG(uint64(cpus), 1)), sum: sha256.New(), wants: map[uint64]int32{}}
 			s.run()
 			fmt.Fprintf(&sums, "%s on %d CPUs: %.6x\n", u.m.Image().Name, cpus, s.sum.Sum(nil))
 		})
 	}
-	require.Lines(t, "testdata/userstorms.txt", sums.String(), *update)
+	if len(all) == 2 {
+		require.Lines(t, "testdata/userstorms.txt", sums.String(), *update)
+	} else {
+		require.Among(t, "testdata/userstorms.txt", sums.String())
+	}
 }
 
 type userStorm struct {

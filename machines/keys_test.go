@@ -188,7 +188,11 @@ func TestLimitsOfKeys(t *testing.T) {
 		isas = append(isas, target.ISA)
 	}
 	var out strings.Builder
-	for _, name := range []string{"testdata/pipes", "power5-1656", "tc2-cortex-a15"} {
+	names := []string{"testdata/pipes", "power5-1656", "tc2-cortex-a15"}
+	if !*update {
+		names = hosttools.Share(t, "descriptions", 3, names)
+	}
+	for _, name := range names {
 		root := document(t, name)
 		for _, key := range leaves(nil, root) {
 			said := func(value int64) string {
@@ -210,5 +214,9 @@ func TestLimitsOfKeys(t *testing.T) {
 			fmt.Fprintf(&out, "%s %s: %d %s, %d %s\n", name, strings.Join(key, "."), least, said(least), most, said(most))
 		}
 	}
-	require.Lines(t, "testdata/limits.txt", out.String(), *update)
+	if len(names) == 3 {
+		require.Lines(t, "testdata/limits.txt", out.String(), *update)
+	} else {
+		require.Among(t, "testdata/limits.txt", out.String())
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
 )
@@ -26,7 +27,11 @@ func holdReport(t *testing.T, name, text string) {
 
 // TestViolationsAreTold searches for the first mistake that a scenario catches, and has the first violation minimized and replayed.
 func TestViolationsAreTold(t *testing.T) {
-	for _, name := range []string{"jump-into", "icache", "free", "user", "rmmod", "watch", "stacks"} {
+	names := []string{"jump-into", "icache", "free", "user", "rmmod", "watch", "stacks"}
+	if !*update {
+		names = hosttools.Share(t, "violations", 3, names)
+	}
+	for _, name := range names {
 		s := require.Must(Load(name))(t)
 		v := &s.Variants[slices.IndexFunc(s.Variants, func(v Variant) bool { return len(v.Catches) > 0 })]
 		opt := Default()

@@ -26,7 +26,11 @@ import (
 // and which files they leave. testdata/scripts/README.md lists the verbs of a line.
 func TestScripts(t *testing.T) {
 	repo := require.Must(filepath.Abs(filepath.Join("..", "..")))(t)
-	for _, file := range require.Must(filepath.Glob(filepath.Join("testdata", "scripts", "*.txt")))(t) {
+	files := require.Must(filepath.Glob(filepath.Join("testdata", "scripts", "*.txt")))(t)
+	if !testing.Short() && !*update {
+		files = hosttools.Share(t, "files of commands", 2, files)
+	}
+	for _, file := range files {
 		text := read(t, file)
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {
