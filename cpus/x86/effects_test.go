@@ -40,6 +40,25 @@ func TestEffects(t *testing.T) {
 			}
 		}
 	}
+	for opcode := range byte(8) { // x87 on registers, as not every host is one to compare with
+		e.Group(fmt.Sprintf("x87 %02x", 0xd8+opcode))
+		w := newWorld(t, ISA64(), cpus.Throughput, nil)
+		fuzzPages(w, nil)
+		c := w.cpu()
+		for modrm := range 8 * 64 {
+			w.mem.Write(0x800000, []byte{0xd8 + opcode, 0xc0 | byte(modrm)})
+			fuzzState(w, c, 0)
+			c.managesState()
+			c.fpu.reset()
+			c.fpu.tags, c.fpu.status = 0xff, uint16(r.Uint32())&0x7f00
+			for i := range c.fpu.st {
+				c.fpu.st[i] = vec{r.Uint64() | 1<<63, 0x3ff0 + uint64(r.IntN(32))<<uint(r.IntN(3)) | uint64(r.IntN(2))<<15}
+			}
+			c.R[rRIP] = fuzzVA
+			c.Steps(1, 1<<60)
+			e.Note(c.fpu)
+		}
+	}
 	cpustest.Machines(t, e, func(t *testing.T, n int, seed uint64) *cpustest.Rig[*CPU] { return newChurn(t, n, seed).rig })
 	e.Compare(t, *update)
 }
