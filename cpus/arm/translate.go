@@ -205,7 +205,7 @@ func (c *CPU) walkPage(w *walk, table uint32, va uint64) uint32 {
 // found makes a page of an entry. With SCTLR.AFE the lowest bit of AP is the access flag, which software sets
 // here.
 func (c *CPU) found(w *walk, va, pa uint64, shift uint8, ap uint32, never, local bool, kind uint32) uint32 {
-	w.page = mmu.Page{VA: va >> shift << shift, PA: pa ^ c.inverted, Shift: shift, Global: !local, Uncached: !c.cached(kind), Dirty: true}
+	w.page = mmu.Page{VA: va >> shift << shift, PA: pa ^ c.inverted, Shift: shift, Global: !local, Uncached: !c.cached(kind)}
 	if c.sctlr&sctlrAFE != 0 {
 		if ap&1 == 0 {
 			return fsrAccessFlag + w.level/fsrPage*3

@@ -3,7 +3,6 @@ package keeping
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -80,11 +79,10 @@ const mostOpen = 200
 // extension of a log's name. Names begin with the time, so that a later record stands in a later file.
 const extension = ".log"
 
-// readLogs finds the records in the files of a folder, which need not be there.
+// readLogs finds the records in the files of a folder, which need not be there, in the order of their names.
 func readLogs(dir string) (*logs, error) {
 	l := &logs{dir: dir, known: map[Key][]place{}, open: map[int]*os.File{}}
 	files, err := filepath.Glob(filepath.Join(dir, "*"+extension))
-	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(filepath.Base(a), filepath.Base(b)) })
 	for _, file := range files {
 		err = errors.Join(err, l.index(file))
 	}
