@@ -15,6 +15,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"kprobesim/results/outdir"
 )
 
 // Key identifies a piece of work by the hash of all that its outcome follows from.
@@ -82,7 +84,7 @@ const extension = ".log"
 // readLogs finds the records in the files of a folder, which need not be there, in the order of their names.
 func readLogs(dir string) (*logs, error) {
 	l := &logs{dir: dir, known: map[Key][]place{}, open: map[int]*os.File{}}
-	files, err := filepath.Glob(filepath.Join(dir, "*"+extension))
+	files, err := outdir.Find(dir, "*"+extension)
 	for _, file := range files {
 		err = errors.Join(err, l.index(file))
 	}

@@ -74,7 +74,7 @@ func TestMerge(t *testing.T) {
 						failing = i
 					}
 				}
-				out := filepath.Join(t.TempDir(), "shard")
+				out := filepath.Join(t.TempDir(), "shard[1]*") // which would be a pattern
 				if n == 3 {
 					out = one
 				}

@@ -65,7 +65,7 @@ func Merge(dirs []string, program string) (*Store, Order, error) {
 	s := &Store{program: program, merging: true, keys: schema.Keys{Program: program}}
 	var errs []error
 	for _, out := range dirs {
-		builds, err := filepath.Glob(filepath.Join(out, Folder, "*", "*"+extension))
+		builds, err := outdir.Find(out, Folder+"/*/*"+extension)
 		if err == nil && len(builds) == 0 {
 			err = fmt.Errorf("%s has nothing that a shard has kept: name the --out of the shards", out)
 		}

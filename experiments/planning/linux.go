@@ -186,8 +186,8 @@ func kernelFile(root *doc.Node, path string, isa *cpus.ISA) (string, error) {
 			"by linux.kernel=vmlinuz-VERSION, or the directory with vmlinuz* in the environment as %s", KernelFolder)
 	}
 	var files []string
-	for _, pattern := range []string{"vmlinuz*", filepath.Join(isa.Name, "vmlinuz*")} {
-		found, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is well-formed
+	for _, pattern := range []string{"vmlinuz*", isa.Name + "/vmlinuz*"} {
+		found, _ := outdir.Find(dir, pattern) // the pattern is well-formed
 		files = append(files, found...)
 	}
 	slices.SortStableFunc(files, func(a, b string) int { return versions(filepath.Base(b), filepath.Base(a)) })
