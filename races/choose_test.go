@@ -241,3 +241,22 @@ func TestTurnsOfAWaitedFor(t *testing.T) {
 	longest := func(seen map[int]bool) int { return slices.Max(slices.Collect(maps.Keys(seen))) }
 	require.That(t, len(early) <= 2 && len(late) > 5 && longest(late) > longest(early), "turns have the lengths %v, and %v behind many waits", early, late)
 }
+
+// TestTurnsAreOneLongInTheMean wants a turn to be of patience, and between a half and three halves of it behind many waits.
+func TestTurnsAreOneLongInTheMean(t *testing.T) {
+	c := newPCT(3, 1)
+	c.begin(1)
+	lengths := func(spins int) (shortest, longest int) {
+		c.spins = spins
+		all := make([]int, 5000)
+		for i := range all {
+			all[i] = c.turn()
+		}
+		return slices.Min(all), slices.Max(all)
+	}
+	shortest, longest := lengths(manySpins - 1)
+	require.That(t, shortest == patience && longest == patience, "turns are of %d to %d", shortest, longest)
+	const much = patience / 100
+	shortest, longest = lengths(manySpins)
+	require.That(t, shortest >= patience/2 && shortest < patience/2+much && longest < patience*3/2 && longest >= patience*3/2-much, "later they are of %d to %d", shortest, longest)
+}

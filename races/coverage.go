@@ -259,11 +259,12 @@ func (x *covering) stored(step int, e sim.Event) {
 	}
 }
 
-// size is how many bytes a step stores, where each counts: the breakpoint's, or all from there to the end of the jump.
+// size is how many bytes a step stores, where each counts: the breakpoint's, or all from there to the end of the jump. The first byte of a
+// slot or detour buffer stands for all of it.
 func (x *covering) size(step int, addr uint64) uint64 {
 	site, ok := x.region(addr)
 	switch name := protocolSteps[step].event; {
-	case protocolSteps[step].kind == kprobes.EventSlot || protocolSteps[step].kind == kprobes.EventDetour || !ok:
+	case !ok:
 		return 1
 	case name == "tail" || name == "whole":
 		return site + uint64(x.arch.Reach()) - addr

@@ -2,6 +2,7 @@ package races
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -120,6 +121,35 @@ func TestCoverageOfAToy(t *testing.T) {
 	}
 	c, _ := x.take()
 	require.Equal(t, cellsOf(c), "", "cells of a schedule without steps are")
+}
+
+// TestBytesOfSteps wants a step to count for the bytes that it stores.
+func TestBytesOfSteps(t *testing.T) {
+	g := newToyGuest()
+	g.arch.Breakpoint = []byte{toyBreak, 0}
+	x := newCovering(g.checker, func(int) (uint64, uint8) { return 0, 0 })
+	counts := map[string]int{"tail": toyJumpSize - 1, "whole": toyJumpSize, "taken": 1, "freed": 1} // of others the breakpoint's
+	for i, s := range protocolSteps {
+		at, want := uint64(toyAt), cmp.Or(counts[s.event], 2)
+		switch s.event {
+		case "tail":
+			at++
+		case "taken", "freed":
+			at = toyDetour
+		}
+		if !s.stores {
+			continue
+		}
+		x.event(sim.Event{Kind: s.kind, Name: s.event, Arg: at})
+		got := 0
+		for addr := at - 8; addr < at+8; addr++ {
+			if r := x.replaced[addr]; r != nil && r.last == i && addr >= at {
+				got++
+			}
+		}
+		require.Equal(t, got, want, "%s: bytes from %#x", s.name, at)
+		_, _ = x.take()
+	}
 }
 
 // TestCoverageOfARow prints cells and pairs that are known, for people and for programs.

@@ -137,6 +137,30 @@ func outcome(file string, b []byte) string {
 	return fmt.Sprintf("%s %v\n", text, err)
 }
 
+// TestLimits has a number in front of each range, and wants the ranges that there were.
+func TestLimits(t *testing.T) {
+	text := "name = \"limits\"\ntitle = \"Limits\"\nscript = [\"settle\"]\nmemory = \"1 B\"\n"
+	for _, line := range []string{
+		"cpus jiffy delay limit", "[[callers]] cpu count", "[[processes]] cpu count", "[[watchpoints]] word instruction",
+		"[[probes]] offset instruction maxactive", "[[variants]] jiffy batch hasten",
+	} {
+		for _, word := range strings.Fields(line) {
+			if !strings.HasPrefix(word, "[[") {
+				word += " = -1"
+			}
+			text += word + "\n"
+		}
+	}
+	_, err := Parse("limits.toml", []byte(text))
+	var all strings.Builder
+	for line := range strings.Lines(fmt.Sprintln(err)) {
+		if strings.Contains(line, "outside") {
+			all.WriteString(line)
+		}
+	}
+	holdReport(t, "limits", all.String())
+}
+
 func TestLoad(t *testing.T) {
 	require.Need(t, len(Names()) != 0, "the program has no scenarios")
 	for _, n := range Names() {

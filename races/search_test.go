@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,11 +42,25 @@ func probesOfACall(s *Scenario) uint64 {
 	return 1
 }
 
+// tallies has what searches of TestProtocolsAreSafe execute: a change that nothing is found by shows in it.
+const tallies = "testdata/reports/tallies.txt"
+
 // TestProtocolsAreSafe runs variants as they were specified: nothing may be found. Some have one of the policies, and each has both
 // where long tests are asked for. There are few schedules: make races runs many.
 func TestProtocolsAreSafe(t *testing.T) {
+	var mu sync.Mutex
+	var all []string
+	t.Cleanup(func() { // behind the variants, which are parallel
+		if slices.Sort(all); *update {
+			require.Lines(t, tallies, strings.Join(all, ""), true)
+		}
+	})
 	variants(t, func(t *testing.T, s *Scenario, v *Variant) {
-		for _, policy := range hosttools.Share(t, "policies of a variant", 12, []string{Random, PCT}) {
+		policies := []string{Random, PCT}
+		if !*update {
+			policies = hosttools.Share(t, "policies of a variant", 12, policies)
+		}
+		for _, policy := range policies {
 			opt := Default()
 			opt.Schedules, opt.Policy, opt.Workers, opt.Seed = 7, policy, 1, 20
 			tally, err := Search(s, v, opt)
@@ -57,6 +72,13 @@ func TestProtocolsAreSafe(t *testing.T) {
 			for _, o := range tally.Found {
 				t.Errorf("%s, schedule %d: %s", policy, o.N, o.Violation)
 			}
+			line := fmt.Sprintf("%s/%s, %s: %d steps, %d calls, %d hits\n", s.Name, v.Name, policy, tally.Steps, tally.Calls, tally.Hits)
+			if !*update {
+				require.Among(t, tallies, line)
+			}
+			mu.Lock()
+			all = append(all, line)
+			mu.Unlock()
 		}
 	})
 }
