@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,9 @@ type puppet struct {
 	code     []func(*puppet) bool // false: not yet, the CPU halts
 	next     int
 	lines    [2]int
+	told     bool        // to look for interrupts
+	stopped  bool        // since it began
+	broken   func() bool // asked behind each instruction, or nil
 	log      *[]string
 }
 
@@ -101,13 +105,13 @@ func (p *puppet) say(format string, args ...any) {
 }
 
 func (p *puppet) Boot(_, _ uint64, args ...uint64) {
-	p.next = 0
+	p.next, p.stopped = 0, false
 	p.say("begins as %d", args[0])
 }
 
-func (p *puppet) Reset()                             { p.say("is reset") }
+func (p *puppet) Reset()                             { p.say("is reset"); p.stopped = true }
 func (p *puppet) Signal(line int)                    { p.lines[line]++ }
-func (p *puppet) Interrupt()                         {}
+func (p *puppet) Interrupt()                         { p.told = true }
 func (p *puppet) Now() clock.Ticks                   { return p.now }
 func (p *puppet) Advance(t clock.Ticks)              { p.now += t }
 func (p *puppet) PC() uint64                         { return imagetest.Base }
@@ -121,6 +125,12 @@ func (p *puppet) Run(limit clock.Ticks) cpus.Exit {
 		}
 		p.next++
 		p.now += clock.PerCycle
+		if p.broken != nil && p.broken() {
+			return cpus.Exit{Reason: cpus.Broken}
+		}
+		if p.stopped {
+			break
+		}
 	}
 	return cpus.Exit{Reason: cpus.Limit}
 }
@@ -146,7 +156,7 @@ func newPuppets(t *testing.T, log *[]string, code ...[]func(*puppet) bool) (*Mac
 	}
 	cfg := cpustest.Config(isa)
 	cfg.Events[cpus.EventIPI] = sendTime
-	m, err := New(Config{ISA: isa, Board: &testBoard{}, CPU: cfg, CPUs: len(code), Image: im})
+	m, err := New(Config{ISA: isa, Board: &testBoard{}, CPU: cfg, CPUs: len(code), Image: im, Zeroed: cpustest.RAM(t)})
 	if err == nil {
 		m.Bind("sim_main", nothing)
 		m.Bind("printk", nothing)
@@ -178,7 +188,7 @@ func await(p *puppet) bool {
 }
 
 func take(p *puppet) bool {
-	if !p.bus.Interrupts.Pending() {
+	if !p.told || !p.bus.Interrupts.Pending() {
 		return false
 	}
 	p.say("is called by cpu %d", p.bus.Device.Load(accept, 8))
@@ -216,6 +226,43 @@ func TestHaltedWithTheLineUp(t *testing.T) {
 	both, err := newPuppets(t, &log, []func(*puppet) bool{store(send, 0), deaf}, nil)
 	require.NoError(t, err)
 	require.Error(t, both.Run(), "interrupts disabled and a call of cpu 0 pending", "one of two")
+}
+
+// TestPendingIsLookedForAgain has a CPU sleep that has overlooked its interrupt: it is told once more.
+func TestPendingIsLookedForAgain(t *testing.T) {
+	var log []string
+	overlook := func(p *puppet) bool { p.told = false; return true }
+	m := require.Must(newPuppets(t, &log, slices.Concat([]func(*puppet) bool{store(send, 0)}, slices.Repeat([]func(*puppet) bool{overlook}, 400), []func(*puppet) bool{take})))(t)
+	require.Error(t, m.Run(), "sleeps and nothing", "the end")
+	require.Equal(t, log[len(log)-1], "401: cpu 0 is called by cpu 0", "the last that happens")
+}
+
+// TestCutTurnsGoOn ends a run behind each of the instructions, and lets it go on: the same happens. A CPU that has stopped itself has
+// no turn to go on with.
+func TestCutTurnsGoOn(t *testing.T) {
+	tell := func(p *puppet) bool { p.say("goes on"); return true }
+	happens := func(at int) string {
+		var log []string
+		m := require.Must(newPuppets(t, &log,
+			[]func(*puppet) bool{store(start, 1), tell, tell, tell, store(send, 1), tell, store(stop, 0), tell},
+			[]func(*puppet) bool{tell, tell, take, tell, store(stop, 1), tell}))(t)
+		for i := range 2 {
+			m.CPU(i).(*puppet).broken = func() bool {
+				at--
+				if at == 0 {
+					m.End("cut")
+				}
+				return at == 0
+			}
+		}
+		for m.Resume(); m.Run() == nil; m.Resume() {
+		}
+		return strings.Join(log, "\n")
+	}
+	whole := happens(0)
+	for at := 1; at <= 12; at++ {
+		require.Equal(t, happens(at), whole, "cut behind instruction %d there happens", at)
+	}
 }
 
 // TestPerCPURange takes per-CPU data of up to a MiB, from its first byte on.
