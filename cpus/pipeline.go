@@ -11,7 +11,7 @@ import (
 const (
 	MaxPipes = 16 // named pipes
 
-	MaxStoreQueue  = 64 // stores that loads look for (BackEnd.StoreQueue)
+	MaxStoreQueue  = 128 // stores that loads look for (BackEnd.StoreQueue)
 	MaxMissBuffers = 64
 	MaxUops        = 8 // that an instruction sends to pipes, beside its accesses to memory
 	MaxWidth       = 8 // renamed a cycle

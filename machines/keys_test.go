@@ -109,7 +109,7 @@ func numbers(path string, v reflect.Value, all []string) []string {
 func TestStoreBlocks(t *testing.T) {
 	for setting, want := range map[string]string{
 		"back_end.store_block=24": "a power of two from 8 to the 64 of a line", "back_end.store_pairs=true": "leave one of them out",
-		"core.store_buffer=65": "store_queue: it has up to 64 entries; core.store_buffer says 65",
+		"core.store_buffer=129": "store_queue: it has up to 128 entries; core.store_buffer says 129",
 	} {
 		root := document(t, "testdata/pipes")
 		key, value, _ := strings.Cut(setting, "=")

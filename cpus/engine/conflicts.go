@@ -60,9 +60,9 @@ func (f *conflicts) told(next, number uint64) uint64 {
 }
 
 // learn has a load wait that conflicts with a store of a number. Loads of one block find stores whose numbers differ by
-// less than forwards.
-func (f *conflicts) learn(next, number uint64) {
-	if e := f.at(next); e.next == next || e.until+forwards <= number {
+// less than seen.
+func (f *conflicts) learn(next, number, seen uint64) {
+	if e := f.at(next); e.next == next || e.until+seen <= number {
 		*e = conflict{next, number + f.life}
 	}
 }
@@ -80,7 +80,7 @@ func (c *Core) conflicted(op *Op, d, at ticks, a *access) (_, _ ticks) {
 	}
 	if clears || a.match&stale != 0 {
 		c.wrote++
-		c.conflicts.learn(c.behind(op), c.placed-(c.placed-uint64(a.load))&(forwards-1))
+		c.conflicts.learn(c.behind(op), c.placed-(c.placed-uint64(a.load))&(forwards-1), c.seen)
 	}
 	return d, at
 }

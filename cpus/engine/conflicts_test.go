@@ -61,14 +61,14 @@ func TestTableOfConflicts(t *testing.T) {
 		other++
 	}
 	require.That(t, f.told(0, 1) == 0 && f.told(one, 1) == 0, "an empty table tells loads to wait")
-	f.learn(one, 1000)
+	f.learn(one, 1000, fewStores)
 	for _, x := range []struct{ number, told uint64 }{{1001, waits}, {1099, waits}, {1100, waits | stale}, {1199, waits | stale}, {1200, 0}} {
 		require.Equal(t, f.told(one, x.number), x.told, "at store %d the load is told", x.number)
 	}
-	f.learn(other, 1200+forwards-1)
+	f.learn(other, 1200+fewStores-1, fewStores)
 	require.That(t, f.told(one, 1199) == waits|stale && f.told(other, 1264) == 0, "an entry is replaced that a load may find")
-	f.learn(other, 1200+forwards)
+	f.learn(other, 1200+fewStores, fewStores)
 	require.That(t, f.told(one, 1199) == 0 && f.told(other, 1300) == waits, "an entry is kept that no load may find")
-	f.learn(other, 1400)
+	f.learn(other, 1400, fewStores)
 	require.Equal(t, f.told(other, 1464), waits, "a load that conflicts again is told")
 }

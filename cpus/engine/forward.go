@@ -14,6 +14,7 @@ type sentStores struct {
 	sequence   uint64               // number of the last store
 	sends      uint64               // instructions of the running block that have stored
 	live       uint64               // stores, the last ones placed, that a load may have to wait for
+	seen       uint64               // the most that live may be: fewStores or forwards
 	pairs      bool                 // it matters whether a store lies in the block of the one before it, lastBlock
 	lastBlock  uint64
 	blockShift uint // logarithm of a block's bytes
@@ -29,11 +30,12 @@ type sentStore struct {
 	number  uint64
 }
 
-// forwards is the number of stores that may be on their way to the cache, as far as loads see them. The
-// units are more, so that stores to different places seldom share one. A younger store takes the place
-// of an older one in a unit, even if it has other bytes there.
+// forwards is the number of stores that the model keeps, and fewStores how many of them may be on their way to the cache as far as loads see
+// them, unless a store queue has more entries. The units are more, so that stores to different places seldom share one. A younger store
+// takes the place of an older one in a unit, even if it has other bytes there.
 const (
-	forwards  = 64
+	forwards  = 128
+	fewStores = 64
 	sentUnits = 256
 )
 
@@ -148,7 +150,7 @@ func (c *Core) findStore(pa, n uint64) {
 		s = t
 	}
 	number := s.number - c.placed
-	if int64(number+c.live) <= 0 || s.end <= pa || end <= s.pa || c.sequence-s.number >= forwards {
+	if int64(number+c.live) <= 0 || s.end <= pa || end <= s.pa || c.sequence-s.number >= c.seen {
 		return
 	}
 	what := number<<24 | uint64(c.idx)<<8 | forwarded<<16 | inMatch

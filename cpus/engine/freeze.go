@@ -40,7 +40,7 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	fetched := max(c.fetched, d-c.lead)
 	// The next store comes from an instruction that retires behind both, and what serializes waits for them.
 	drained := max(c.drained, max(d, retire)-c.storeBusy)
-	w = append(w, flags, 0, 0, uint64(retire-d), uint64(fetched-d), uint64(drained-d))
+	w = append(w, flags, 0, 0, 0, uint64(retire-d), uint64(fetched-d), uint64(drained-d))
 	if c.grouped {
 		w = c.freezeGroup(w, d)
 	}
@@ -67,13 +67,14 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 	}
 	// A load looks for its data when it was dispatched or later. What it finds in the cache takes l1Lat, so
 	// data that are known early enough are as good as earlier ones.
-	sent, early, n := uint64(0), soon+c.l1Lat-c.farthest, uint64(forwards)
+	early, n, last := soon+c.l1Lat-c.farthest, c.seen, uint64(0)
 	if c.drained <= soon {
 		n = 0 // all are in the cache
 	}
 	for i := range n {
 		if t := &c.stores[(c.placed-i)&(forwards-1)]; t.commit > soon {
-			sent |= 1 << i
+			w[head+2+int(i/64)] |= 1 << (i % 64)
+			last = i + 1
 			commit := uint64(t.commit-d)<<1 | uint64(max(t.address-d, 0))<<32 // loads look when they were dispatched or later
 			if t.pushed {
 				commit |= 1
@@ -81,11 +82,10 @@ func (c *Core) freeze(w []uint64) (_ []uint64, stores uint8) {
 			w = append(w, uint64(max(t.data, early)-d)<<16|uint64(t.place), commit)
 		}
 	}
-	w[head+2] = sent
 	if c.pipes != nil {
-		return c.freezePipesRing(w, d), uint8(bits.Len64(sent))
+		return c.freezePipesRing(w, d), uint8(last)
 	}
-	return c.freezeRing(w), uint8(bits.Len64(sent))
+	return c.freezeRing(w), uint8(last)
 }
 
 // freezeRing appends what the ring holds. The instruction that takes the place of entry i, counted from
@@ -114,10 +114,10 @@ func (c *Core) freezeRing(w []uint64) []uint64 {
 
 // melt gives the model's arrays the state that freeze found when dispatch was at d.
 func (c *Core) melt(d ticks, w []uint64) {
-	flags, live, sent := w[0], w[1], w[2]
+	flags, live, sent := w[0], w[1], [2]uint64{w[2], w[3]}
 	c.entering, c.streams, c.moved = flags>>6&1 != 0, flags>>7&1 != 0, flags>>movedBit&1 != 0
-	c.fetched, c.drained = d+ticks(w[4]), d+ticks(w[5])
-	w = w[6:]
+	c.fetched, c.drained = d+ticks(w[5]), d+ticks(w[6])
+	w = w[7:]
 	if c.grouped {
 		w = c.meltGroup(d, w)
 	}
@@ -140,8 +140,13 @@ func (c *Core) melt(d ticks, w []uint64) {
 	if c.pipes != nil {
 		c.pipes.naming = ^(uint64(1) << (c.stack & regMask))
 	}
-	for ; sent != 0; sent &= sent - 1 {
-		i := uint64(bits.TrailingZeros64(sent))
+	for sent != [2]uint64{} {
+		half := 0
+		if sent[0] == 0 {
+			half = 1
+		}
+		i := uint64(half*64 + bits.TrailingZeros64(sent[half]))
+		sent[half] &= sent[half] - 1
 		s := storeTimes{data: d + ticks(int64(w[0])>>16), commit: d + ticks(w[1]>>1), pushed: w[1]&1 != 0, place: placeName(w[0])}
 		if c.conflicts != nil {
 			s.commit, s.address = d+ticks(uint32(w[1])>>1), d+ticks(w[1]>>32)

@@ -490,4 +490,4 @@ func (c *Core) detachMemo() {
 }
 
 // invalidateNode has the memo forget the node of the model's state.
-func (c *Core) invalidateNode() { c.memo.here, c.live = 0, forwards }
+func (c *Core) invalidateNode() { c.memo.here, c.live = 0, c.seen }

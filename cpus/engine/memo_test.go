@@ -390,8 +390,8 @@ func TestEveryFieldIsRemembered(t *testing.T) {
 		},
 		"port": func(c *toy, i int) int { c.port[i] += 9000; return len(c.port) },
 		"stores": func(c *toy, i int) int {
-			c.stores[i].commit += 9000
-			return len(c.stores)
+			c.stores[(c.placed-uint64(i))&(forwards-1)].commit += 9000
+			return int(c.seen)
 		},
 		"ring": func(c *toy, i int) int { c.ring[i] += 19000; return c.rob },
 	}
@@ -425,6 +425,9 @@ func TestEveryFieldIsRemembered(t *testing.T) {
 	bounded := pipedCore()
 	bounded.BackEnd.MissBuffers = 3
 	holdRemembered(t, "misses", bounded, func(c *toy, i int) int { c.pipes.misses[i] += 90000; return 3 })
+	long := pipedCore()
+	long.StoreBuffer, long.BackEnd.StoreQueue = cpus.MaxStoreQueue, true
+	holdRemembered(t, "long queue", long, changes["stores"])
 	holdRemembered(t, "addresses of stores", toyConfig(cpus.Window, 64), func(c *toy, i int) int {
 		for i := range c.stores {
 			c.stores[i].commit = 19000

@@ -9,12 +9,15 @@ import (
 // initMisses gives a core with pipes its store queue and its buffers of misses, when the description has them. With a queue
 // nothing else bounds how late a store is written.
 func (t *Core) initMisses(cfg *cpus.Config) {
-	t.asks = inMissW
+	t.asks, t.seen = inMissW, fewStores
 	if t.pipes == nil {
 		return
 	}
 	if cfg.BackEnd.StoreQueue {
 		t.asks, t.queue, t.slack = inOwn, uint64(cfg.StoreBuffer), 1<<62
+		if t.queue > t.seen {
+			t.seen = forwards
+		}
 	}
 	if n := cfg.BackEnd.MissBuffers; n != 0 {
 		t.pipes.misses = make([]ticks, n)

@@ -22,6 +22,9 @@ func TestStoreQueue(t *testing.T) {
 		{true, 1, 0, 200},
 		{true, 20, 8, 24},
 		{true, 20, 1, 184},
+		{true, 50, 0, 4},
+		{true, 100, 0, 2},
+		{true, cpus.MaxStoreQueue, 0, 2},
 	} {
 		cfg := pipedCore()
 		cfg.StoreBuffer, cfg.BackEnd.StoreQueue, cfg.BackEnd.MissBuffers = c.stores, c.queue, c.misses
@@ -72,5 +75,9 @@ func missesTime(t *testing.T, cfg *cpus.Config, body ...[4]byte) int64 {
 	code = append(code, [4]byte{toyAdd, 20, 20, 255}, [4]byte{toyAdd, 20, 20, 65}, count(1, int16(-3-len(body))), [4]byte{toyHalt})
 	x := newToy(t, cfg, 1<<20, 0xf_0000, code...)
 	x.Run(soon)
+	y := newToy(t, cfg, 1<<20, 0xf_0000, code...)
+	y.memo.limit = 0
+	y.Run(soon)
+	require.Equal(t, y.Now(), x.Now(), "without the memo")
 	return int64(x.Now()/clock.PerCycle) / rounds
 }

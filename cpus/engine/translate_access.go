@@ -345,7 +345,7 @@ func (g *Code) findStore(size int, behind, slow h.Label) {
 	g.OpLoad(h.Add, 8, h.Local5, g.number64(&c.live))
 	g.Op(h.Test, 8, h.Local5, h.Local5)
 	g.Jcc(h.LessOrEq, behind)
-	g.OpImm(h.Cmp, 8, h.Local3, forwards)
+	g.OpImm(h.Cmp, 8, h.Local3, int32(c.seen))
 	g.Jcc(h.AboveOrEq, behind)
 	g.Load(8, h.Local5, h.At(h.Local4, int32(unsafe.Offsetof(s.end))))
 	g.Op(h.Cmp, 8, h.Local5, h.Local8)

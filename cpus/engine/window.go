@@ -22,7 +22,7 @@ func (c *Core) scheduleBlock(n int) {
 		c.settleBranch(done)
 	}
 	if c.memo.here == 0 {
-		c.live = forwards
+		c.live = c.seen
 		if c.drained <= c.dispatch {
 			c.live = 0 // all are in the cache, and no load waits for one
 		}
