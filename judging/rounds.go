@@ -57,8 +57,8 @@ func (h *Host) Time(c *Case) (float64, error) {
 	return (t.more - t.less) / float64(c.rounds*c.loop.Copies*(c.loop.Times-few.Times)), err
 }
 
-// moments is how often all cases are timed, one behind the other, and attempts how often one is while the host is busy.
-const moments, attempts = 2, 5
+// caseMoments is how often all cases are timed at most, one behind the other, and attempts how often one is while the host is busy.
+const caseMoments, attempts = 8, 5
 
 // RunCases prices and times cases, and returns those that are done, also where it is ended. The shortest time of all moments counts.
 func (j *Judging) RunCases(ctx context.Context, cases []*Case) (_ []*Case, err error) {
@@ -67,19 +67,16 @@ func (j *Judging) RunCases(ctx context.Context, cases []*Case) (_ []*Case, err e
 			return nil, errors.Join(err, ctx.Err())
 		}
 	}
-	for range moments {
-		for _, c := range cases {
-			if err := j.time(c); err != nil || ctx.Err() != nil {
-				untimed := func(c *Case) bool { return c.Native == 0 && c.Left == nil }
-				return slices.DeleteFunc(slices.Clone(cases), untimed), errors.Join(err, ctx.Err())
-			}
-		}
+	err = moments(ctx, len(cases), caseMoments, func(i int) (bool, error) { return j.time(cases[i]) })
+	if err != nil || ctx.Err() != nil {
+		untimed := func(c *Case) bool { return c.Native == 0 && c.Left == nil }
+		return slices.DeleteFunc(slices.Clone(cases), untimed), errors.Join(err, ctx.Err())
 	}
 	return cases, nil
 }
 
-// time times a case at a moment.
-func (j *Judging) time(c *Case) (err error) {
+// time times a case at a moment, and says whether that made it shorter.
+func (j *Judging) time(c *Case) (shorter bool, err error) {
 	v := 0.0
 	for range attempts {
 		if v, err = j.Host.Time(c); !errors.Is(err, ErrBusy) {
@@ -88,13 +85,14 @@ func (j *Judging) time(c *Case) (err error) {
 	}
 	switch {
 	case err == nil && (c.Native == 0 || v < c.Native):
+		shorter = v < c.Native/nearer || c.Native == 0
 		c.Native, c.Left = v, nil
 	case err != nil && !excused(err):
-		return err
+		return false, err
 	case err != nil && c.Native == 0:
 		c.Left = err
 	}
-	return nil
+	return shorter, nil
 }
 
 // Off is how far the price is from the time, as a share of the time.

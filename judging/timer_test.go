@@ -251,7 +251,8 @@ func TestMomentsOfACase(t *testing.T) {
 		})
 		f.err = x.err
 		c := &Case{loop: l, rounds: 1, Native: x.native / 7}
-		err := (&Judging{Host: h}).time(c)
+		shorter, err := (&Judging{Host: h}).time(c)
+		require.That(t, shorter == (x.want > 0 && x.native != x.want), "case %d: shorter is %v", i, shorter)
 		require.That(t, errors.Is(err, broken) == (x.err == broken) && (err == nil) == (x.err != broken), "case %d: %v", i, err)
 		require.That(t, math.Abs(c.Native-x.want/7) < 1e-3 && errors.Is(c.Left, x.left) && len(f.jobs) == x.jobs, "case %d: %v cycles of %v, left out for %v, by %d jobs", i, c.Native, x.want/7, c.Left, len(f.jobs))
 	}
@@ -275,4 +276,36 @@ func TestMCA(t *testing.T) {
 	require.Equal(t, m.Name(), "llvm-mca -mcpu=zen3", "the first that it knows")
 	v := require.Must(m.Cycles([]string{"nop", "nop", "nop"}))(t)
 	require.Equal(t, v, 4.5, "cycles of three lines")
+}
+
+// TestMoments times things again until one moment makes none in a hundred shorter, or there were as many as may be, or one fails.
+func TestMoments(t *testing.T) {
+	broken := errors.New("broken")
+	for _, x := range []struct {
+		things, shorter, most int // the first so many become shorter, each moment one less
+		fails                 int // in this call
+		calls                 int
+	}{
+		{10, 0, 30, 0, 10},
+		{10, 3, 30, 0, 40},
+		{10, 20, 5, 0, 50},
+		{200, 2, 30, 0, 200},
+		{200, 3, 30, 0, 400},
+		{10, 3, 30, 14, 14},
+		{0, 0, 30, 0, 0},
+	} {
+		calls := 0
+		err := moments(t.Context(), x.things, x.most, func(i int) (bool, error) {
+			if calls++; calls == x.fails {
+				return false, broken
+			}
+			return i < x.shorter-(calls-1)/x.things, nil
+		})
+		require.That(t, calls == x.calls && (err == broken) == (x.fails > 0), "%+v: %d calls, %v", x, calls, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	calls := 0
+	require.NoError(t, moments(ctx, 10, 30, func(int) (bool, error) { calls++; return true, nil }))
+	require.Equal(t, calls, 1, "calls behind the end of a context")
 }

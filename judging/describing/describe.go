@@ -86,9 +86,9 @@ func (d *Describer) parts() []part {
 		{"window", d.window},
 		{"caches", d.caches},
 		{"TLBs", d.tlbs},
-		{"branches", d.branches},
 		{"loads", d.loads},
 		{"instructions", d.instructions},
+		{"branches", d.branches},
 	}
 }
 

@@ -105,6 +105,15 @@ func TestFindsNumbers(t *testing.T) {
 	}
 }
 
+// TestFindsMispredictions finds what a wrong prediction takes, however much of it other work hides.
+func TestFindsMispredictions(t *testing.T) {
+	for _, want := range []string{"4", "10", "17", "25"} {
+		d, _ := describer(t, "event.mispredict.cycles="+want)
+		require.NoError(t, d.misprediction())
+		require.Equal(t, d.text("event", "mispredict", "cycles"), want, "cycles of a wrong prediction")
+	}
+}
+
 // A loop that no number explains is open, and its table is as it was; so is one that a busy host does not settle.
 func TestLeavesOpen(t *testing.T) {
 	d, s := describer(t)

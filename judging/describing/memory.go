@@ -97,7 +97,7 @@ func (d *Describer) chase(c native.Chain) (v float64, err error) {
 		return l.Native()
 	}
 	if c.Size > 1<<20 { // the loop itself is nothing beside it
-		v, err = d.again(func() (float64, error) {
+		v, err = d.shortest(func() (float64, error) {
 			return d.Host.Shortest(program(100), &native.Job{Chains: []native.Chain{c}, Passes: 9, Repeats: 1}, farther)
 		})
 		return v / (100 * times), err

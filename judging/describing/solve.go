@@ -88,6 +88,32 @@ func (d *Describer) again(measure func() (float64, error)) (v float64, err error
 	return v, err
 }
 
+// How often something is timed again behind the last time that was shorter by more than a share, and how often in all.
+const (
+	repeats, mostRepeats = 3, 12
+	shorter              = 1.02
+)
+
+// shortest is again at several moments: the shortest time counts, because what else a host does makes a time longer. It ends when some moments
+// in a row made it no shorter.
+func (d *Describer) shortest(measure func() (float64, error)) (best float64, err error) {
+	best = math.Inf(1)
+	for n, since := 0, 0; n < mostRepeats && since <= repeats; n++ {
+		v, err := d.again(measure)
+		switch {
+		case errors.Is(err, judging.ErrBusy) && n > 0:
+			return best, nil
+		case err != nil:
+			return v, err
+		}
+		if since++; v < best/shorter {
+			since = 1
+		}
+		best = min(best, v)
+	}
+	return best, nil
+}
+
 // price is the time of a copy under the description as it is.
 func (d *Describer) price(code []byte, pages []uint64) (float64, error) {
 	m, err := d.Read(d.Root)
@@ -118,6 +144,13 @@ func (d *Describer) explain(l loop) error {
 	p, err := d.price(code, pages)
 	if err != nil {
 		return err
+	}
+	if !near(p, v) { // another moment may explain it
+		u, err := d.shortest(func() (float64, error) { return d.Host.Cycles(code, pages) })
+		if err != nil {
+			return d.open(fmt.Sprintf("%s (%s)", l.Key, l.Text), err)
+		}
+		v = min(v, u)
 	}
 	how := fmt.Sprintf("%s, %.2f cycles", l.Text, v)
 	table := strings.Split(l.Key, ".")

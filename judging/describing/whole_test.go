@@ -227,7 +227,10 @@ func TestDescriptions(t *testing.T) {
 // A host that cannot be timed ends the part of a description that asks it, and one that is busy leaves its numbers open.
 func TestEveryPartMayFail(t *testing.T) {
 	var out strings.Builder
-	for i, part := range (&Describer{}).parts()[:6] {
+	for i, part := range (&Describer{}).parts() {
+		if part.what == "loads" || part.what == "instructions" { // lists of loops, each as the one before
+			continue
+		}
 		for _, e := range []error{judging.ErrBusy, errors.ErrUnsupported} {
 			for _, answered := range []int{0, 1, 4, 12} {
 				h := hosts["amd"]()
