@@ -54,14 +54,13 @@ func Right(write, exec, user bool) Rights {
 
 // Page is one translation, as a walk finds it and a TLB keeps it.
 type Page struct {
-	VA, PA   uint64 // first byte of the page
-	Space    uint32 // tag of the address space, which global pages have not
-	Shift    uint8  // logarithm of its size
-	Rights   Rights
-	Dirty    bool // a store needs no walk to note it
-	Global   bool // valid in every address space
-	Uncached bool
-	valid    bool
+	VA, PA uint64 // first byte of the page
+	Space  uint32 // tag of the address space, which global pages have not
+	Shift  uint8  // logarithm of its size
+	Rights Rights
+	Dirty  bool // a store needs no walk to note it
+	Global bool // valid in every address space
+	valid  bool
 }
 
 // Offset translates va, which must lie in the page.

@@ -183,7 +183,7 @@ func (c *CPU) walkSection(w *walk, e uint32, va uint64) uint32 {
 	} else {
 		w.domain = e >> 5 & 15
 	}
-	return c.found(w, va, pa, shift, ap, e>>4&1 != 0, e>>17&1 != 0, e>>10&4|e>>2&3)
+	return c.found(w, va, pa, shift, ap, e>>4&1 != 0, e>>17&1 != 0)
 }
 
 func (c *CPU) walkPage(w *walk, table uint32, va uint64) uint32 {
@@ -197,15 +197,15 @@ func (c *CPU) walkPage(w *walk, table uint32, va uint64) uint32 {
 	}
 	ap := e>>4&3 | e>>9&1<<2
 	if e&2 == 0 {
-		return c.found(w, va, uint64(e&^(1<<largePage-1)), largePage, ap, e>>15&1 != 0, e>>11&1 != 0, e>>10&4|e>>2&3)
+		return c.found(w, va, uint64(e&^(1<<largePage-1)), largePage, ap, e>>15&1 != 0, e>>11&1 != 0)
 	}
-	return c.found(w, va, uint64(e&^(1<<smallPage-1)), smallPage, ap, e&1 != 0, e>>11&1 != 0, e>>4&4|e>>2&3)
+	return c.found(w, va, uint64(e&^(1<<smallPage-1)), smallPage, ap, e&1 != 0, e>>11&1 != 0)
 }
 
 // found makes a page of an entry. With SCTLR.AFE the lowest bit of AP is the access flag, which software sets
 // here.
-func (c *CPU) found(w *walk, va, pa uint64, shift uint8, ap uint32, never, local bool, kind uint32) uint32 {
-	w.page = mmu.Page{VA: va >> shift << shift, PA: pa ^ c.inverted, Shift: shift, Global: !local, Uncached: !c.cached(kind)}
+func (c *CPU) found(w *walk, va, pa uint64, shift uint8, ap uint32, never, local bool) uint32 {
+	w.page = mmu.Page{VA: va >> shift << shift, PA: pa ^ c.inverted, Shift: shift, Global: !local}
 	if c.sctlr&sctlrAFE != 0 {
 		if ap&1 == 0 {
 			return fsrAccessFlag + w.level/fsrPage*3
@@ -213,15 +213,6 @@ func (c *CPU) found(w *walk, va, pa uint64, shift uint8, ap uint32, never, local
 	}
 	w.page.Rights = c.rights(ap, w.domain, never)
 	return 0
-}
-
-// cached says of TEX[0], C and B of an entry whether they name cached memory. With TEX remap they are a number in two
-// registers: of the type, of which 2 is normal memory, and of what the inner caches do with that (ARM ARM, B3.8.3).
-func (c *CPU) cached(kind uint32) bool {
-	if c.sctlr&sctlrTRE == 0 {
-		return kind&2 != 0
-	}
-	return c.prrr>>(2*kind)&3 == 2 && c.nmrr>>(2*kind)&3 != 0
 }
 
 // rights returns the rights of an entry (ARM ARM, B3.7.1) in its domain: none, the entry's, or all.

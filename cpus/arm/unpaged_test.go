@@ -36,35 +36,3 @@ func TestUnpaged(t *testing.T) {
 		at(base+device+0x10, find, kernelMap+0x108010)
 	}
 }
-
-// TestRemap holds that with TEX remap an entry names a type by TEX[0], C and B, and without it C alone says whether accesses
-// are cached.
-func TestRemap(t *testing.T) {
-	w := newWorld(t, cpus.Throughput, nil)
-	c := w.cpu()
-	// Type 2 is normal memory, which the inner caches leave out in the fourth kind.
-	c.prrr = 2<<2 | 1<<4 | 2<<6 | 2<<8 | 2<<14
-	c.nmrr = 1<<2 | 1<<4 | 3<<8 | 2<<14
-	const first = worldTables + 0x400*4
-	for kind := range uint32(8) {
-		tex, cb := kind>>2, kind&3<<2
-		w.mem.Store(binary.LittleEndian, first, 4, uint64(tex<<12|cb|1<<sectionAP|entrySection))
-		w.mem.Store(binary.LittleEndian, first+4, 4, worldTables+firstBytes*2|entryTable)
-		w.mem.Store(binary.LittleEndian, worldTables+firstBytes*2, 4, uint64(tex<<6|cb|1<<pageAP|entryPage))
-		for i := range uint64(16) {
-			w.mem.Store(binary.LittleEndian, worldTables+firstBytes*2+4*(16+i), 4, uint64(tex<<12|cb|1<<pageAP|1))
-		}
-		for _, tre := range []uint32{0, sctlrTRE} {
-			c.setSCTLR(c.sctlr&^sctlrTRE | tre)
-			want := kind&2 != 0
-			if tre != 0 {
-				want = kind == 1 || kind == 4 || kind == 7
-			}
-			for _, va := range []uint64{0x40000000, 0x40100000, 0x40110000} {
-				_, ok := c.DataAddress(va, false)
-				page := c.FindPage(c.DTLB, va, false)
-				require.That(t, ok && page != nil && page.Uncached == !want, "kind %d, remap %#x, %#x: %t, %+v", kind, tre, va, ok, page)
-			}
-		}
-	}
-}

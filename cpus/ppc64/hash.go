@@ -101,7 +101,7 @@ func (w *hashWalk) page(at uint64) mmu.Page {
 	size := uint64(1) << w.shift()
 	p := mmu.Page{
 		VA: w.s.virtual(w.ea) &^ (size - 1), PA: v & pteRPN &^ (size - 1), Shift: w.shift(),
-		Dirty: v&pteChanged != 0, Uncached: v&pteInhibited != 0,
+		Dirty: v&pteChanged != 0,
 	}
 	p.Rights = [4]mmu.Rights{
 		mmu.Read | mmu.Write,

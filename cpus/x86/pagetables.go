@@ -214,7 +214,6 @@ func (w *walk) leaf(at, e uint64, shift uint8) *refusal {
 	p.VA, p.PA, p.Shift = w.va&^(size-1), e&w.f.frame&^(size-1), shift
 	p.Dirty = w.acc.write || e&pteDirty != 0
 	p.Global = e&pteGlobal != 0
-	p.Uncached = e&pteNoCache != 0
 	return nil
 }
 
