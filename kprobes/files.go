@@ -74,7 +74,7 @@ func (k *Kprobes) writeEnabled(c Caller, text string) error {
 	case known && on == !k.allDisarmed:
 		return nil
 	case known:
-		return k.announce(c, k.armAll(c, on), "Kprobes globally "+map[bool]string{true: "enabled", false: "disabled"}[on])
+		return k.announce(k.armAll(c, on), "Kprobes globally "+map[bool]string{true: "enabled", false: "disabled"}[on])
 	case k.era.strict:
 		return EINVAL
 	}
@@ -95,11 +95,11 @@ func (k *Kprobes) writeOptimization(c Caller, text string) error {
 	if on == k.optimization {
 		return nil
 	}
-	return k.announce(c, k.SetOptimization(c, on), "Kprobes globally "+map[bool]string{true: "optimized", false: "unoptimized"}[on])
+	return k.announce(k.SetOptimization(c, on), "Kprobes globally "+map[bool]string{true: "optimized", false: "unoptimized"}[on])
 }
 
 // announce prints a line on the guest's console, behind what it tells of.
-func (k *Kprobes) announce(c Caller, err error, line string) error {
+func (k *Kprobes) announce(err error, line string) error {
 	if err != nil || k.console == nil {
 		return err
 	}

@@ -14,7 +14,7 @@ type Optimizer struct {
 	// Region decides whether a jump may replace the instructions at s.Addr, and which ones.
 	Region func(s Site) (Region, *Refusal)
 	// Detour builds the bytes of the detour buffer that stands at a given address.
-	Detour func(t Template, r Region, d DetourAt) (Detour, *Refusal)
+	Detour func(t Template, r Region, d DetourAt) ([]byte, *Refusal)
 	// Jump encodes the jump that replaces the start of a region, JumpSize bytes.
 	Jump func(r Region, to uint64) ([]byte, *Refusal)
 }
@@ -82,10 +82,4 @@ type DetourAt struct {
 	Addr  uint64   // of the buffer
 	Probe uint64   // struct optimized_kprobe, argument of the callback
 	Calls []uint64 // entries of the functions, in the order of Optimizer.Calls
-}
-
-// Detour is a finished detour buffer.
-type Detour struct {
-	Code   []byte
-	Copied int // offset of the copied instructions in it
 }

@@ -78,7 +78,7 @@ func (k *Kprobes) reaches(op uint64, r Region, at uint64) *Refusal {
 }
 
 // detour builds a buffer for the optimized_kprobe at op.
-func (k *Kprobes) detour(op uint64, r Region, at uint64) (Detour, *Refusal) {
+func (k *Kprobes) detour(op uint64, r Region, at uint64) ([]byte, *Refusal) {
 	return k.jump.Detour(k.tmpl, r, DetourAt{Addr: at, Probe: op, Calls: k.sym.calls})
 }
 
@@ -86,13 +86,13 @@ func (k *Kprobes) detour(op uint64, r Region, at uint64) (Detour, *Refusal) {
 func (k *Kprobes) storeDetour(c Caller, s *site) {
 	c.Charge(k.opt.Costs.Detour)
 	op := s.head - k.l.o.kp.Offset
-	d, refused := k.detour(op, s.region, s.detour)
+	code, refused := k.detour(op, s.region, s.detour)
 	if refused != nil {
 		s.refusal = refused // cannot be: the same buffer was tried for another argument
 		return
 	}
 	k.note(c, EventDetour, "taken", s.head, s.detour)
-	k.writeCode(c, s.detour, d.Code)
+	k.writeCode(c, s.detour, code)
 	k.m.Store(op, k.l.o.insn, s.detour)
 	k.m.Store(op, k.l.o.insnsSize, uint64(len(s.region.Code)))
 }

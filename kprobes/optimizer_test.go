@@ -14,8 +14,8 @@ func TestRefusedDetour(t *testing.T) { eachRegion(t, holdRefusedDetour) }
 func holdRefusedDetour(t *testing.T, image string) {
 	g := newGuest(t, image, Default())
 	far := *g.k.jump
-	far.Detour = func(Template, Region, DetourAt) (Detour, *Refusal) {
-		return Detour{}, Refuse(RuleDisplacement, 1, "too far")
+	far.Detour = func(Template, Region, DetourAt) ([]byte, *Refusal) {
+		return nil, Refuse(RuleDisplacement, 1, "too far")
 	}
 	g.k.jump = &far
 	st := g.state(g.add(Spec{Symbol: "bench_target"}))

@@ -211,5 +211,5 @@ func (r *ruled) detour() string {
 	case refused != nil:
 		return string(refused.Rule)
 	}
-	return fmt.Sprintf("% x, copied at %d", d.Code, d.Copied)
+	return fmt.Sprintf("% x", d)
 }

@@ -20,21 +20,21 @@ const (
 // detour fills in the template. The instruction is not copied: the function that the buffer calls emulates it, and the
 // buffer ends with a load of the program counter. So nothing stands behind the template.
 // The order of the marks is that of Optimizer.Marks.
-func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) (kprobes.Detour, *kprobes.Refusal) {
+func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) ([]byte, *kprobes.Refusal) {
 	unsuitable := kprobes.Refuse(kprobes.RuleUnsupported, d.Addr, "the image's detour template has no room for its values")
 	if !t.Room(wordSize, wordSize, wordSize, wordSize) {
-		return kprobes.Detour{}, unsuitable
+		return nil, unsuitable
 	}
 	code, size := slices.Clone(t.Code), frameOf(wordOf(r.Code))
 	room, back := code[t.Marks[0]:], code[t.Marks[1]:]
 	if wordOf(room)&maskSub != subSP || wordOf(back)&maskAdd != addSP {
-		return kprobes.Detour{}, unsuitable
+		return nil, unsuitable
 	}
 	binary.LittleEndian.PutUint32(room, uint32(wordOf(room)&^constant|size))
 	binary.LittleEndian.PutUint32(back, uint32(wordOf(back)&^constant|size))
 	binary.LittleEndian.PutUint32(code[t.Marks[2]:], uint32(d.Probe))
 	binary.LittleEndian.PutUint32(code[t.Marks[3]:], uint32(d.Calls[0]))
-	return kprobes.Detour{Code: code, Copied: len(code)}, nil
+	return code, nil
 }
 
 // frameOf returns what a detour keeps free: the saved registers, and what the instruction may store below the stack pointer.

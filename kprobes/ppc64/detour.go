@@ -10,20 +10,20 @@ import (
 // detour fills in the template and appends the branch to where the probed instruction leads. The instruction
 // itself is not copied: the buffer passes it to the emulator as a number.
 // The order of the marks is that of Optimizer.Marks.
-func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) (kprobes.Detour, *kprobes.Refusal) {
+func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) ([]byte, *kprobes.Refusal) {
 	code, unsuitable := slices.Clone(t.Code), kprobes.Refuse(kprobes.RuleUnsupported, d.Addr,
 		"the image's detour template has no room for its values")
 	if !t.Room(len(address())*wordSize, wordSize, len(number())*wordSize, wordSize) {
-		return kprobes.Detour{}, unsuitable
+		return nil, unsuitable
 	}
 	w := wordOf(r.Code)
 	if !fill(code[t.Marks[0]:], address(), d.Probe) || !fill(code[t.Marks[2]:], number(), uint64(w)) {
-		return kprobes.Detour{}, unsuitable
+		return nil, unsuitable
 	}
 	for i, mark := range []int{t.Marks[1], t.Marks[3]} {
 		call, refused := branch(d.Addr+uint64(mark), d.Calls[i], true)
 		if refused != nil {
-			return kprobes.Detour{}, refused
+			return nil, refused
 		}
 		copy(code[mark:], call)
 	}
@@ -33,9 +33,9 @@ func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) (kprobes.D
 	}
 	back, refused := jump(d.Addr+uint64(len(code)), next)
 	if refused != nil {
-		return kprobes.Detour{}, refused
+		return nil, refused
 	}
-	return kprobes.Detour{Code: append(code, back...), Copied: len(code)}, nil
+	return append(code, back...), nil
 }
 
 // loading is one of the instructions that load a number into a register: its primary opcode, and which bits of

@@ -51,7 +51,7 @@ func optimizer(mode int) *kprobes.Optimizer {
 		Region: func(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 			return region(s, mode)
 		},
-		Detour: func(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) (kprobes.Detour, *kprobes.Refusal) {
+		Detour: func(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt) ([]byte, *kprobes.Refusal) {
 			return detour(t, r, d, mode)
 		},
 		Jump: func(r kprobes.Region, to uint64) ([]byte, *kprobes.Refusal) { return jump(r.Addr, to) },

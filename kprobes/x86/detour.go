@@ -12,21 +12,20 @@ const callRel32 = 0xe8
 // detour fills in the template and appends the copied instructions and the jump back.
 // Each instruction is moved by itself, as a displacement counts from where its own copy ends.
 // Lengths do not change, so the copy ends where the region's length says.
-func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt, mode int) (kprobes.Detour, *kprobes.Refusal) {
+func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt, mode int) ([]byte, *kprobes.Refusal) {
 	code := slices.Clone(t.Code)
 	if err := fillTemplate(code, t, d, mode); err != nil {
-		return kprobes.Detour{}, err
+		return nil, err
 	}
-	copied := len(code)
 	for n := 0; n < len(r.Code); {
 		at := r.Addr + uint64(n)
 		in, err := decode(r.Code[n:], at, mode)
 		if err != nil {
-			return kprobes.Detour{}, kprobes.Refuse(kprobes.RuleUndecodable, at, "no instruction can be read at %#x", at)
+			return nil, kprobes.Refuse(kprobes.RuleUndecodable, at, "no instruction can be read at %#x", at)
 		}
 		moved, ok := move(in, d.Addr+uint64(len(code)))
 		if !ok {
-			return kprobes.Detour{}, kprobes.Refuse(kprobes.RuleDisplacement, at,
+			return nil, kprobes.Refuse(kprobes.RuleDisplacement, at,
 				"the operand of the instruction at %#x is out of reach of the detour buffer at %#x",
 				at, d.Addr)
 		}
@@ -35,9 +34,9 @@ func detour(t kprobes.Template, r kprobes.Region, d kprobes.DetourAt, mode int) 
 	}
 	back, refused := jump(d.Addr+uint64(len(code)), r.End())
 	if refused != nil {
-		return kprobes.Detour{}, refused
+		return nil, refused
 	}
-	return kprobes.Detour{Code: append(code, back...), Copied: copied}, nil
+	return append(code, back...), nil
 }
 
 // fillTemplate sets the probe's address, an immediate of pointer size, and the call.
