@@ -129,7 +129,7 @@ func (p *player) forward(cpu int, steps bool) (stop, error) {
 	p.inst.resume <- struct{}{}
 	st, err := p.wait()
 	if err == nil && st.reason == watched && p.inst.m.ISA().GDB.Early {
-		_, err = p.seek(p.inst.hit.position)
+		err = p.seek(p.inst.hit.position)
 	}
 	return st, err
 }
@@ -144,8 +144,7 @@ func (p *player) backward(cpu int, steps bool) (stop, error) {
 	if err != nil || st.reason == interrupted {
 		return st, err
 	}
-	_, err = p.seek(to)
-	return st, err
+	return st, p.seek(to)
 }
 
 // firstSlack is how long before a position all instructions are looked at, in a first try. It is longer than nearly all
@@ -153,16 +152,16 @@ func (p *player) backward(cpu int, steps bool) (stop, error) {
 const firstSlack = 20_000 * clock.PerCycle
 
 // seek runs a new machine up to a position. It looks at all instructions from some time before.
-func (p *player) seek(to position) (stop, error) {
+func (p *player) seek(to position) error {
 	for slack := clock.Ticks(firstSlack); ; slack *= 16 {
 		from := max(to.time-slack, 0)
 		p.start(goal{until: &to, from: from}, from)
 		st, err := p.wait()
 		switch {
 		case err != nil || st.reason != ended:
-			return st, err
+			return err
 		case from == 0:
-			return st, errDiffers
+			return errDiffers
 		}
 	}
 }

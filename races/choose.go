@@ -37,19 +37,6 @@ type chooser interface {
 	sees(cpu, by int, number uint64) bool
 }
 
-// roundRobin gives every CPU the same number of instructions in turn. It drives a machine before the
-// first schedule.
-// Booting is the same for every policy, so that schedule 0 begins in one state.
-type roundRobin struct{}
-
-func (roundRobin) begin(uint64) {}
-
-func (roundRobin) next(p *point) (cpu, steps int) { return after(p), 100 }
-
-func (roundRobin) drain(_, held int) int { return held }
-
-func (roundRobin) sees(int, int, uint64) bool { return true }
-
 // after is the runnable CPU that follows the last one.
 func after(p *point) int {
 	for _, c := range p.runnable {

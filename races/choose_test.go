@@ -155,6 +155,14 @@ func order(trace []int) string {
 	return s
 }
 
+// roundRobin gives every CPU the same number of instructions in turn.
+type roundRobin struct{}
+
+func (roundRobin) begin(uint64)                   {}
+func (roundRobin) next(p *point) (cpu, steps int) { return after(p), 100 }
+func (roundRobin) drain(_, held int) int          { return held }
+func (roundRobin) sees(int, int, uint64) bool     { return true }
+
 // TestChoices holds what policies choose at many points, what a tape notes of it, and what is chosen by the tape: the number of a
 // schedule keeps its meaning.
 func TestChoices(t *testing.T) {

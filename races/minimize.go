@@ -23,7 +23,6 @@ type minimizer struct {
 type shown struct {
 	story
 	preemptions int
-	violation   *Violation
 }
 
 // fewer reports whether a story is simpler than another one.
@@ -145,7 +144,7 @@ func (m *minimizer) first(stories iter.Seq[story], end int) (found *shown, err e
 		case r.err != nil:
 			return nil, r.err
 		case m.shows(r):
-			return &shown{j.story, r.outcomes[0].preemptions, r.outcomes[0].Violation}, nil
+			return &shown{j.story, r.outcomes[0].preemptions}, nil
 		case m.left <= end:
 			return nil, nil
 		}

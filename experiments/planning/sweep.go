@@ -11,7 +11,6 @@ import (
 // axis is one key of a sweep and the values it takes.
 type axis struct {
 	path   []string
-	pos    doc.Pos
 	values []*doc.Node
 }
 
@@ -56,7 +55,7 @@ func collectAxes(n *doc.Node, path []string, axes *[]axis, errs *doc.Errors) {
 	case len(path) == 1 && slices.Contains(fixedKeys(), path[0]):
 		errs.Add(n.Pos, "%s: this key cannot be swept", key)
 	case checkSweepValues(key, n, errs):
-		*axes = append(*axes, axis{path, n.Pos, n.Items})
+		*axes = append(*axes, axis{path, n.Items})
 	}
 }
 
