@@ -48,8 +48,8 @@ var speaks = []byte{
 // config is a machine for a made-up kernel.
 func config(t testing.TB, k linuxtest.Kernel) distro.Config {
 	t.Helper()
-	read := require.Must(kernel.Read("made-up", linuxtest.Boxed(k.ELF())))(t)
-	first := require.Must(distro.Init(k.Bits))(t)
+	read := require.Must(kernel.Read("made-up", linuxtest.Boxed(k.ELF()), nil))(t)
+	first := require.Must(distro.First(read))(t)
 	isa := x86.ISA64()
 	if k.Bits == 32 {
 		isa = x86.ISA32()
@@ -173,7 +173,7 @@ func FuzzBoot(f *testing.F) {
 	starts, _ := startsOther()
 	f.Add(linuxtest.Boxed(starts.ELF()), "two CPU", []byte("070701"))
 	f.Fuzz(func(t *testing.T, b []byte, command string, initrd []byte) {
-		k, err := kernel.Read("fuzz", b)
+		k, err := kernel.Read("fuzz", b, nil)
 		if err != nil {
 			return
 		}

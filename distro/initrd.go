@@ -60,10 +60,7 @@ func addFile(out *bytes.Buffer, number int, f File) {
 //go:embed init/*.elf
 var programs embed.FS
 
-// Init is the program of this package for kernels of 64 or 32 bits: it prints a line and switches the machine off.
-func Init(bits int) (File, error) { return program("", bits) }
-
-// First is Init for a kernel.
+// First is the program of this package: it prints a line and switches the machine off.
 func First(k *kernel.Kernel) (File, error) { return programOf("", k) }
 
 // Ask is the program that asks a kernel for trace events at the addresses that the file sites has, one in a line. It

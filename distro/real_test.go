@@ -42,7 +42,7 @@ var read = map[string]*kernel.Kernel{}
 func readOnce(t testing.TB, file string) *kernel.Kernel {
 	t.Helper()
 	if read[file] == nil {
-		read[file] = require.Must(kernel.ReadKept(file, require.Must(os.ReadFile(file))(t), kept.Kernels()))(t)
+		read[file] = require.Must(kernel.Read(file, require.Must(os.ReadFile(file))(t), kept.Kernels()))(t)
 	}
 	return read[file]
 }
@@ -51,7 +51,7 @@ func readOnce(t testing.TB, file string) *kernel.Kernel {
 func packaged(t testing.TB, file string) distro.Config {
 	t.Helper()
 	k := readOnce(t, file)
-	first := require.Must(distro.Init(k.Image.Bits))(t)
+	first := require.Must(distro.First(k))(t)
 	isa := x86.ISA64()
 	if k.Image.Bits == 32 {
 		isa = x86.ISA32()
@@ -315,7 +315,7 @@ func TestInitIsFresh(t *testing.T) {
 	hosttools.Compiler(t, "x86_64-linux-gnu-gcc", "amd64", "gcc-x86-64-linux-gnu", "building init")
 	for bits, isa := range map[int]string{64: "x86_64", 32: "i386"} {
 		made := &kernel.Kernel{Image: &image.Image{Bits: bits}}
-		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.Init(bits) })
+		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.First(made) })
 		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(made) })
 		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
 		if bits == 64 {

@@ -226,7 +226,7 @@ func (r speedRun) allocations(t *testing.T) {
 func BenchmarkExperiment(b *testing.B) {
 	for b.Loop() {
 		p := require.Must(planning.NewLoader().Plan(exptest.E5410, nil))(b)
-		require.NoError(b, reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p)).Err())
+		require.NoError(b, reports.Collect(p).Report((&running.Runner{Measure: kinds.Measure}).Run(p)).Err())
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/experiment")
 }

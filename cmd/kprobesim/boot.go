@@ -155,7 +155,7 @@ func (a *app) bootConfig(o *bootOptions) (c distro.Config, mach *machines.Machin
 	if err != nil {
 		return c, nil, err
 	}
-	if c.Kernel, err = kernel.ReadKept(o.kernel, b, kept.Kernels()); err != nil {
+	if c.Kernel, err = kernel.Read(o.kernel, b, kept.Kernels()); err != nil {
 		return c, nil, err
 	}
 	if mach, err = a.loader.Machine(cmp.Or(o.machine, defaultMachine(c.Kernel)), "", nil); err != nil {

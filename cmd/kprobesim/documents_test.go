@@ -163,7 +163,7 @@ func runWith(t *testing.T, sets ...string) *results.Set {
 func runSet(t *testing.T, name string, sets []string) *results.Set {
 	t.Helper()
 	p := require.Must(planning.NewLoader().Plan(name, sets))(t)
-	r := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p))
+	r := reports.Collect(p).Report((&running.Runner{Measure: kinds.Measure}).Run(p))
 	require.NoError(t, r.Err())
 	return r.Set
 }

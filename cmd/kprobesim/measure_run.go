@@ -44,7 +44,7 @@ func (o *measureOptions) insertion(params string) (*insertion, error) {
 		return nil, err
 	}
 	i := &insertion{inputs: []outdir.Input{{Kind: "kernel", Name: filepath.Base(o.kernel), Hash: outdir.Hash(b)}}}
-	if i.kernel, err = kernel.ReadKept(o.kernel, b, kept.Kernels()); err != nil {
+	if i.kernel, err = kernel.Read(o.kernel, b, kept.Kernels()); err != nil {
 		return nil, err
 	}
 	module, err := o.built(i.kernel.Version())

@@ -206,12 +206,6 @@ type order struct {
 	functions, lines []byte // records of them
 }
 
-// Load loads the code of a program without a map.
-func Load(g Guest, code []byte, kind, attached, typ uint32) (int64, error) {
-	o := order{target: target{kind, attached, typ}, code: code, license: "Dual BSD/GPL"}
-	return o.load(g)
-}
-
 // load loads it. When the kernel refuses it, it is asked again, for what the verifier says.
 func (o *order) load(g Guest) (int64, error) {
 	fd, err := o.once(g, 0)

@@ -43,7 +43,7 @@ func kernelTypes(t *testing.T, structure, field string) []byte {
 
 // TestReadObject names what is no object, and what of one cannot be had here, before anything runs.
 func TestReadObject(t *testing.T) {
-	program := require.Must(distro.Init(64))(t).Data
+	program := require.Must(distro.Attach(64))(t).Data
 	refused, ways := object(t, "refused.bpf.o"), object(t, "ways.bpf.o")
 	for _, c := range []struct {
 		want    string

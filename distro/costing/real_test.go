@@ -28,7 +28,7 @@ func TestHits(t *testing.T) {
 
 func hits(t *testing.T, file string) {
 	b := require.Must(os.ReadFile(file))(t)
-	k := require.Must(linux.ReadKept(file, b, kept.Kernels()))(t)
+	k := require.Must(linux.Read(file, b, kept.Kernels()))(t)
 	isa := x86.ISA64()
 	if k.Image.Bits == 32 {
 		isa = x86.ISA32()

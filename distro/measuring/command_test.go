@@ -29,7 +29,7 @@ func sine(t *testing.T) []byte {
 func TestCommand(t *testing.T) {
 	hosttools.Need(t, "busybox", "busybox-static", "programs under a packaged kernel")
 	file := hosttools.Kernels(t, "vmlinuz*-amd64", "programs under a packaged kernel")[0]
-	k, err := linux.ReadKept(file, require.Must(os.ReadFile(file))(t), kept.Kernels())
+	k, err := linux.Read(file, require.Must(os.ReadFile(file))(t), kept.Kernels())
 	require.NoError(t, err)
 	lab, err := measuring.BootWorking(config(k), distro.Initrd([]distro.File{
 		{Name: "bin", Mode: distro.ModeFolder},

@@ -66,11 +66,10 @@ const (
 	Execute   Access = 4
 )
 
-// workloads are the loops of the program, in its order. Those behind common are there on a Lab of BootAttaching alone.
+// workloads are the loops of the program, in its order: the system call getppid; open and close of a file; read of one byte of
+// a file; a call of a function in user mode; a store to the word watched_word; nothing. The last two are there on a Lab of
+// BootAttaching alone: the system call prctl, by which the program takes a name; a static probe, which is on the way where somebody listens.
 var workloads = [...]string{"getppid", "open", "read", "function", "store", "empty", "rename", "listened"}
-
-// common is how many loops every Lab has.
-const common = 6
 
 // numberOf is the number of a loop.
 func numberOf(workload string) (int, error) {
@@ -79,11 +78,6 @@ func numberOf(workload string) (int, error) {
 	}
 	return 0, fmt.Errorf("workload %q: write one of %s", workload, strings.Join(workloads[:], ", "))
 }
-
-// Workloads are the names of the loops: the system call getppid; open and close of a file; read of one byte of a file;
-// a call of a function in user mode; a store to the word watched_word; nothing. A Lab of BootAttaching has two more: the system
-// call prctl, by which the program takes a name; a static probe, which is on the way where somebody listens.
-func Workloads() []string { return slices.Clone(workloads[:common]) }
 
 // Watch makes the observer of a region of interest. It is told of every instruction of it. Watch is called when the
 // region begins; neither may change the machine. A nil Watch is none.

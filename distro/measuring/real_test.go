@@ -64,7 +64,7 @@ func boot(file string) (*measuring.Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := linux.ReadKept(file, b, kept.Kernels())
+	k, err := linux.Read(file, b, kept.Kernels())
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (c *counter) Step(*cpus.Step) { c.n++ }
 // TestWorkloads runs each loop twice without a probe. An observer of one of them changes nothing.
 func TestWorkloads(t *testing.T) {
 	for _, l := range labs(t) {
-		for _, w := range measuring.Workloads() {
+		for _, w := range []string{"getppid", "open", "read", "function", "store", "empty"} {
 			o, seen := measuring.Order{Workload: w, Warm: 10, Calls: 20}, &counter{}
 			r, err := l.Run(o, nil)
 			require.NoError(t, err)

@@ -34,7 +34,7 @@ var reset = []byte{0xb0, 0xfe, 0xe6, 0x64, 0xf4} // mov al, 0xfe; out 0x64, al; 
 // madeUp is a session with a made-up kernel, whose program has room for orders and answers in the kernel's memory, at offsets from its code.
 func madeUp(t *testing.T, code []byte) *session {
 	t.Helper()
-	k := require.Must(linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: code, Flat: true}.ELF())))(t)
+	k := require.Must(linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: code, Flat: true}.ELF()), nil))(t)
 	m := require.Must(distro.Start(distro.Config{Kernel: k, CPU: cpustest.Config(isa.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20}, distro.Stop{}))(t)
 	p := &program{word: 8, symbols: map[string]elf.Symbol{
 		"orders": {Value: k.Image.Entry + 0x400, Size: 64}, "answers": {Value: k.Image.Entry + 0x500, Size: 64},

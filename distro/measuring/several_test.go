@@ -24,7 +24,7 @@ func severalLab(t *testing.T) *measuring.Lab {
 	t.Helper()
 	for _, file := range hosttools.Kernels(t, "vmlinuz*", severalCPUs) {
 		b := require.Must(os.ReadFile(file))(t)
-		k := require.Must(linux.ReadKept(file, b, kept.Kernels()))(t)
+		k := require.Must(linux.Read(file, b, kept.Kernels()))(t)
 		if k.Image.Bits == 32 {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 // made returns a made-up kernel, whose functions get names of the table.
 func made(t *testing.T) (*image.Image, map[string]uint64) {
 	t.Helper()
-	k := require.Must(linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: make([]byte, 64)}.ELF())))(t)
+	k := require.Must(linux.Read("made-up", linuxtest.Boxed(linuxtest.Kernel{Bits: 64, Code: make([]byte, 64)}.ELF()), nil))(t)
 	at := map[string]uint64{}
 	im := k.Image.Fork()
 	for i, name := range []string{

@@ -35,7 +35,7 @@ func TestKernelOfARMAgrees(t *testing.T) {
 func agree(t *testing.T, files []string) {
 	t.Helper()
 	for _, file := range files {
-		k := require.Must(linux.ReadKept(file, require.Must(os.ReadFile(file))(t), kept.Kernels()))(t)
+		k := require.Must(linux.Read(file, require.Must(os.ReadFile(file))(t), kept.Kernels()))(t)
 		t.Run(filepath.Base(file), func(t *testing.T) { compare(t, k) })
 	}
 }
@@ -45,7 +45,7 @@ func TestKernelsOfManyKindsAgree(t *testing.T) {
 	for _, file := range hosttools.Kernels(t, "more/vmlinuz*", "asking kernels of many kinds for probes") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			b := require.Must(os.ReadFile(file))(t)
-			k := require.Must(linux.Read(file, b))(t)
+			k := require.Must(linux.Read(file, b, nil))(t)
 			compare(t, k)
 		})
 	}

@@ -237,7 +237,7 @@ func (l *Loader) kernel(file string) (*packaged, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := linux.ReadKept(file, b, kept.Kernels())
+	read, err := linux.Read(file, b, kept.Kernels())
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package reports_test
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ import (
 func TestAccountsAddUp(t *testing.T) {
 	p := require.Must(planning.NewLoader().Plan(exptest.E5410, []string{"workload.hits=50"}))(t)
 	outcomes := (&running.Runner{Measure: kinds.Measure}).Run(p)
-	r := reports.New(p, outcomes)
+	r := reports.Collect(p).Report(slices.Clone(outcomes))
 	require.NoError(t, r.Err())
 	for _, o := range outcomes {
 		var total, probes clock.Ticks

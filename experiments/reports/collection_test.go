@@ -24,7 +24,7 @@ import (
 func collectionReport(t *testing.T, workers int, sets ...string) *reports.Report {
 	t.Helper()
 	p := require.Must(exptest.ToyLoader().Plan(exptest.CollectionFiles(t), sets))(t)
-	r := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
+	r := reports.Collect(p).Report((&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
 	require.NoError(t, r.Err())
 	return r
 }
@@ -52,7 +52,7 @@ func TestCollectionHasTheRecordsOfItsExperiments(t *testing.T) {
 	file := exptest.CollectionFiles(t)
 	for _, name := range []string{"toy.toml", "slow.toml"} {
 		p := require.Must(l.Plan(filepath.Join(filepath.Dir(file), name), nil))(t)
-		_, own, _ := strings.Cut(string(formats.CSV(reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Set)), "\n")
+		_, own, _ := strings.Cut(string(formats.CSV(reports.Collect(p).Report((&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Set)), "\n")
 		require.That(t, own != "" && strings.Contains(both, own), "the collection has other records than %s alone:\n%.300s", name, own)
 	}
 }
@@ -89,7 +89,7 @@ func TestRepeatsOfDifferences(t *testing.T) {
 	for i := range p.Points {
 		p.Points[i].Probe.Published.Repeats.Percent = require.Must(results.ParseValue("0.5"))(t)
 	}
-	tables := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Tables()
+	tables := reports.Collect(p).Report((&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Tables()
 	text := strings.Join(strings.Fields(tables[len(tables)-1].Text()), " ")
 	require.That(t, strings.Contains(text, "k - b toy-1 2010 1120 20 6 101 -91.0 -88.7 k"), "half a per cent of 1120 cycles is 6: %s", text)
 }
@@ -108,7 +108,7 @@ func TestDifferenceOfAFailedPoint(t *testing.T) {
 	for bad, left := range map[string]string{"slow:k": "toy-1", "slow:b": "toy-1", "toy:k": "toy-2"} {
 		failed, _, _ := strings.Cut(bad, ":")
 		p := require.Must(exptest.ToyLoader().Plan(exptest.CollectionFiles(t), nil))(t)
-		r := reports.New(p, (&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
+		r := reports.Collect(p).Report((&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
 			if pt.Name == bad {
 				return nil, errors.New("the guest loops for ever")
 			}
@@ -129,7 +129,7 @@ func TestCollectionOfKinds(t *testing.T) {
 	file := exptest.Write(t, dir, "both.toml", "name = \"both\"\ntitle = \"Mine\"\ncollect = [\"overhead-pentium-m\", \"irq-off\"]\n"+
 		"figures = [\"overhead\", \"irq-off\"]\n[figure]\nx = \"probe\"\npanel = \"experiment\"\nmetric = \"us_per_hit\"\n")
 	p := require.Must(planning.NewLoader().Plan(file, nil))(t)
-	r := reports.New(p, (&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
+	r := reports.Collect(p).Report((&running.Runner{Measure: func(pt *schema.Point) (*kinds.Measurement, error) {
 		if pt.Kind == schema.KindOverhead {
 			return exptest.ToyMeasure(pt)
 		}
@@ -162,7 +162,7 @@ func TestManyDifferences(t *testing.T) {
 	}
 	long := exptest.Write(t, dir, "long.toml", fmt.Sprintf("base = %q\nname = \"long\"\n[sweep]\nworkload.args = [[%s]]\n", file, strings.Join(values, "], [")))
 	p := require.Must(exptest.ToyLoader().Plan(long, nil))(t)
-	text := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Text()
+	text := reports.Collect(p).Report((&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Text()
 	n := strings.Count(text, "not the setup of the published figures: workload.args")
 	require.That(t, n == 20 && strings.Contains(text, "10 more such differences"), "%d differences are told:\n%s", n, text)
 }

@@ -60,7 +60,7 @@ func TestKept(t *testing.T) {
 		{name: "bad", file: "toy.toml", ends: map[string]error{"k": os.ErrInvalid, "b": fmt.Errorf("at its end: %w", running.ErrInterrupted)}},
 	} {
 		plan := require.Must(exptest.ToyLoader().Plan(filepath.Join(filepath.Dir(exptest.CollectionFiles(t)), c.file), c.sets))(t)
-		r := reports.New(plan, (&running.Runner{Measure: talking(c.ends), Workers: 1}).Run(plan))
+		r := reports.Collect(plan).Report((&running.Runner{Measure: talking(c.ends), Workers: 1}).Run(plan))
 		r.Parquet = c.name == "one"
 		fmt.Fprintf(&out, "## %s\nerror %v, console %v\n%s", c.name, r.Err(), r.HasConsole(), r.Accounts().Text())
 		for _, table := range r.Tables() {
@@ -94,7 +94,7 @@ func TestKept(t *testing.T) {
 func TestChangedDirectories(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	plan := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil))(t)
-	require.NoError(t, reports.New(plan, (&running.Runner{Measure: talking(nil)}).Run(plan)).Write(dir))
+	require.NoError(t, reports.Collect(plan).Report((&running.Runner{Measure: talking(nil)}).Run(plan)).Write(dir))
 	var out strings.Builder
 	said := func(err error) string {
 		if err == nil {

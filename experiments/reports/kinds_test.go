@@ -36,7 +36,7 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 			for _, c := range []struct{ procs, workers int }{{1, 1}, {2, 3}} {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.procs))
 				p := exptest.SmallPlan(t, name)
-				r := reports.New(p, (&running.Runner{Measure: kinds.Measure, Workers: c.workers}).Run(p))
+				r := reports.Collect(p).Report((&running.Runner{Measure: kinds.Measure, Workers: c.workers}).Run(p))
 				require.NoError(t, r.Err())
 				got := require.Must(r.Files())(t)
 				if name == schema.KindScaling && !strings.Contains(r.Table().Text(), "figure scaling is not drawn: kernel.cpus is not swept") {

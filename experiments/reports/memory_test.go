@@ -80,7 +80,7 @@ func TestProfileSaysWhatItLacks(t *testing.T) {
 	}
 	require.NoError(t, one.Write(&b))
 	measure := running.FewProfiles(p, withProfile(b.Bytes))
-	files := require.Must(reports.New(p, (&running.Runner{Measure: measure}).Run(p)).Files())(t)
+	files := require.Must(reports.Collect(p).Report((&running.Runner{Measure: measure}).Run(p)).Files())(t)
 	whole := require.Must(profile.ParseData(files[reports.ProfileName]))(t)
 	left := len(p.Points) - running.MostProfiles
 	want := fmt.Sprintf("the first %d points; %d more are left out", running.MostProfiles, left)

@@ -28,7 +28,7 @@ func TestMovedExperimentSaysItsKernel(t *testing.T) {
 		}},
 	} {
 		p := require.Must(planning.NewLoader().Plan(c.name, []string{"isa=ppc64", "machine=power5-1656"}))(t)
-		notes := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Notes
+		notes := reports.Collect(p).Report((&running.Runner{Measure: exptest.ToyMeasure}).Run(p)).Table().Notes
 		for _, w := range c.want {
 			require.That(t, slices.Contains(notes, w), "%s: notes %q, want %q", c.name, notes, w)
 		}

@@ -30,7 +30,7 @@ func TestOwnFilesFromAnyPath(t *testing.T) {
 	file := exptest.Write(t, dir, "experiment.toml", r.Replace(string(text)))
 	p := require.Must(planning.NewLoader().Plan(file, []string{"workload.hits=10"}))(t)
 	require.That(t, p.Points[0].Machine.Name == "mine" && p.Points[0].Image.Name == filepath.Join(dir, "my.elf"), "machine %s, image %s", p.Points[0].Machine.Name, p.Points[0].Image.Name)
-	report := reports.New(p, (&running.Runner{Measure: kinds.Measure}).Run(p))
+	report := reports.Collect(p).Report((&running.Runner{Measure: kinds.Measure}).Run(p))
 	if err := report.Err(); err != nil {
 		t.Error(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"kprobesim/experiments/running"
@@ -37,11 +36,6 @@ type Report struct {
 	Means    *results.Set // of the replicates of each point, for tables and figures; Set itself if there are none
 	Outcomes []running.Outcome
 	Parquet  bool // the records are written as Apache Parquet, too
-}
-
-// New makes the report of outcomes, which stay as they are.
-func New(p *schema.Plan, outcomes []running.Outcome) *Report {
-	return Collect(p).Report(slices.Clone(outcomes))
 }
 
 // Err returns the error of every failed point, each named, or nil. Points that were not begun are one error, which

@@ -24,7 +24,7 @@ func files(t *testing.T, workers int) map[string][]byte {
 	exptest.Write(t, dir, "machine.toml", exptest.ToyMachine)
 	file := exptest.Write(t, dir, "toy.toml", exptest.ToyExperiment+"[sweep]\n\"workload.hits\" = [10, 20, 30]\n")
 	p := require.Must(exptest.ToyLoader().Plan(file, nil))(t)
-	r := reports.New(p, (&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
+	r := reports.Collect(p).Report((&running.Runner{Measure: exptest.ToyMeasure, Workers: workers}).Run(p))
 	require.NoError(t, r.Err())
 	f := require.Must(r.Files())(t)
 	return f
@@ -73,7 +73,7 @@ func TestFailingPointLeavesOthers(t *testing.T) {
 			return exptest.ToyMeasure(pt)
 		}, "point k: internal error: a broken invariant"},
 	} {
-		r := reports.New(p, (&running.Runner{Measure: c.measure}).Run(p))
+		r := reports.Collect(p).Report((&running.Runner{Measure: c.measure}).Run(p))
 		if err := r.Err(); err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}

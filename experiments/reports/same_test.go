@@ -71,7 +71,7 @@ func directory(t *testing.T, name string, procs, workers int, m running.Measure)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 	p := require.Must(planning.NewLoader().Plan(name, nil))(t)
 	r := &running.Runner{Measure: m, Workers: workers}
-	report := reports.New(p, r.Run(p))
+	report := reports.Collect(p).Report(r.Run(p))
 	f := require.Must(report.Files())(t)
 	return f
 }

@@ -24,11 +24,8 @@ type Keeper interface {
 }
 
 // Read reads a kernel: a bzImage, or the ELF file in it. Errors name the file, what is wrong with it and what
-// to do.
-func Read(name string, b []byte) (*Kernel, error) { return ReadKept(name, b, nil) }
-
-// ReadKept is Read with a keeper, which spares to unpack a kernel again; nil for none.
-func ReadKept(name string, b []byte, kept Keeper) (k *Kernel, err error) {
+// to do. A keeper spares to unpack a kernel again; nil for none.
+func Read(name string, b []byte, kept Keeper) (k *Kernel, err error) {
 	defer func() {
 		// The libraries that unpack promise no panics, but they read files of any origin here.
 		if r := recover(); r != nil {

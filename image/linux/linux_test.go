@@ -133,7 +133,7 @@ var layouts = []linuxtest.Kernel{
 // TestKallsyms decodes every layout, and compares each name and address.
 func TestKallsyms(t *testing.T) {
 	for _, s := range layouts {
-		k, err := Read("made-up", s.ELF())
+		k, err := Read("made-up", s.ELF(), nil)
 		require.Need(t, err == nil, "%+v: %v", s, err)
 		require.Need(t, len(k.Image.Symbols) == linuxtest.Symbols, "%+v: %d symbols, want %d", s, len(k.Image.Symbols), linuxtest.Symbols)
 		for i := range linuxtest.Symbols {
@@ -166,7 +166,7 @@ func TestDamagedTables(t *testing.T) {
 		plain, tables := layouts[i].ELF(), layouts[i].Tables()
 		at := bytes.Index(plain, tables)
 		require.Outcomes(t, tables, 13, sum, func(b []byte) string {
-			k, err := Read("k", slices.Concat(plain[:at], b, plain[at+len(b):]))
+			k, err := Read("k", slices.Concat(plain[:at], b, plain[at+len(b):]), nil)
 			if err != nil {
 				return err.Error()
 			}
@@ -199,7 +199,7 @@ func TestPacked(t *testing.T) {
 		"stored": plain, "gzip": gzipOf(t, plain), "zstd": sized(zstdOf(t, plain), len(plain)), "XZ": sized(xzOf(plain), len(plain)),
 		"LZ4": sized(lz4Of(t, plain), len(plain)), "LZO": sized(lzopOf(plain), len(plain)),
 	} {
-		k, err := Read(name, linuxtest.Boxed(payload))
+		k, err := Read(name, linuxtest.Boxed(payload), nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -235,7 +235,7 @@ func TestRefused(t *testing.T) {
 		"has no kallsyms tables":                       blank,
 		"has kallsyms names without addresses":         unordered,
 	} {
-		_, err := Read("k", b)
+		_, err := Read("k", b, nil)
 		require.That(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), "k"), "got %v, want %q", err, want)
 	}
 	power := &image.Image{}
@@ -247,7 +247,7 @@ func TestRefused(t *testing.T) {
 func TestDistribution(t *testing.T) {
 	for _, file := range hosttools.Kernels(t, "vmlinuz*", "reading the kernels of a distribution") {
 		b := require.Must(os.ReadFile(file))(t)
-		k := require.Must(Read(file, b))(t)
+		k := require.Must(Read(file, b, nil))(t)
 		n := len(k.Image.Symbols)
 		require.That(t, n >= 40_000, "%s: %d symbols", file, n)
 		_, data := k.Image.Symbol("__start_rodata") // kernels without CONFIG_KALLSYMS_ALL name functions alone
@@ -283,7 +283,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(linuxtest.Boxed(xzOf(layouts[3].ELF())))
 	f.Add(linuxtest.Boxed(zstdOf(f, layouts[3].ELF())))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		k, err := Read("fuzz", b)
+		k, err := Read("fuzz", b, nil)
 		if err != nil {
 			return
 		}

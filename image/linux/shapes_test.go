@@ -22,7 +22,7 @@ func sameTables(t *testing.T, file string, k *Kernel) {
 // TestRelative follows a branch forwards and backwards, and nothing else.
 func TestRelative(t *testing.T) {
 	code := []byte{0xe8, 0x10, 1, 0, 0, 0xe9, 0xf6, 0xff, 0xff, 0xff}
-	k := require.Must(Read("kernel", linuxtest.Kernel{Bits: 64, Code: code}.ELF()))(t)
+	k := require.Must(Read("kernel", linuxtest.Kernel{Bits: 64, Code: code}.ELF(), nil))(t)
 	at, _, _ := k.Image.Section(".text")
 	s := newSearcher(k.Image)
 	for _, x := range []struct {
@@ -44,7 +44,7 @@ func TestRelative(t *testing.T) {
 func TestWordAt(t *testing.T) {
 	for bits, want := range map[int]uint64{32: 0x55667788, 64: 0x1122334455667788} {
 		code := binary.LittleEndian.AppendUint64(nil, 0x1122334455667788)
-		k := require.Must(Read("kernel", linuxtest.Kernel{Bits: bits, Code: code}.ELF()))(t)
+		k := require.Must(Read("kernel", linuxtest.Kernel{Bits: bits, Code: code}.ELF(), nil))(t)
 		at, _, _ := k.Image.Section(".text")
 		if s := newSearcher(k.Image); s.wordAt(at) != want || s.wordAt(1) != 0 {
 			t.Errorf("%d bits: %#x, and outside %#x; want %#x", bits, s.wordAt(at), s.wordAt(1), want)

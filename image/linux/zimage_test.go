@@ -44,7 +44,7 @@ func madeRaw() []byte {
 
 func TestZImage(t *testing.T) {
 	raw := madeRaw()
-	k := require.Must(Read("made-up", zImage(raw)))(t)
+	k := require.Must(Read("made-up", zImage(raw), nil))(t)
 	im := k.Image
 	require.Need(t, im.Machine == elf.EM_ARM && len(im.Segments) == 1, "%v with %d segments", im.Machine, len(im.Segments))
 	s := im.Segments[0]
@@ -81,7 +81,7 @@ func TestZImageRefuses(t *testing.T) {
 		}},
 		{"another address", "kallsyms names without addresses", word(0x118, 0x01000000)},
 	} {
-		_, err := Read("made-up", x.change(slices.Clone(zImage(madeRaw()))))
+		_, err := Read("made-up", x.change(slices.Clone(zImage(madeRaw()))), nil)
 		require.That(t, err != nil && strings.Contains(err.Error(), x.want), "%s: %v, want %q", x.name, err, x.want)
 	}
 }
