@@ -68,8 +68,8 @@ func tests() (all []asmTest) {
 			add(func(a *Asm) { a.Mov(size, x, y) }, x86asm.MOV, name(x), name(y))
 			for o, op := range alus {
 				add(func(a *Asm) { a.Op(Alu(o), size, x, y) }, op, name(x), name(y))
-				for _, v := range []int32{0, 1, 100, 127, 128, -2, -128, -129} {
-					if (v < 0 || size == 1 && v == 128) && size < 8 {
+				for _, v := range []int32{0, 1, 100, 127, 128, 0x1234, -2, -128, -129} {
+					if (v < 0 || size == 1 && v >= 128) && size < 8 {
 						continue // the decoder gives constants of fewer bytes as positive numbers
 					}
 					add(func(a *Asm) { a.OpImm(Alu(o), size, x, v) }, op, name(x), x86asm.Imm(v))
@@ -97,7 +97,9 @@ func tests() (all []asmTest) {
 			load := map[int]x86asm.Op{1: x86asm.MOVZX, 2: x86asm.MOVZX, 4: x86asm.MOV, 8: x86asm.MOV}[size]
 			add(func(a *Asm) { a.Load(size, x, m) }, load, names[max(size, 4)](x), m.operand())
 			add(func(a *Asm) { a.Store(size, m, x) }, x86asm.MOV, m.operand(), name(x))
-			add(func(a *Asm) { a.StoreImm(size, m, 5) }, x86asm.MOV, m.operand(), x86asm.Imm(5))
+			for v := int32(5); v == 5 || v == 0x506 && size > 1; v += 0x501 {
+				add(func(a *Asm) { a.StoreImm(size, m, v) }, x86asm.MOV, m.operand(), x86asm.Imm(v))
+			}
 			for o, op := range alus {
 				load := []x86asm.Arg{name(x), m.operand()}
 				if op == x86asm.TEST { // which has but one form
@@ -186,6 +188,28 @@ func TestInstructions(t *testing.T) {
 		if i := bytes.IndexByte(a.room[:2], 0x40); in.Op != x86asm.MOVZX && (i == 0 || i == 1 && a.room[0] == 0x66) {
 			other, err := x86asm.Decode(slices.Concat(a.room[:i], a.room[i+1:a.Len()]), 64)
 			require.That(t, err != nil || other.Op != in.Op || other.Args != in.Args, "% x has a REX that says nothing", a.room[:a.Len()])
+		}
+	}
+}
+
+// TestShortest has no constant take more bytes than it needs: a sum and a comparison take one for what fits, in registers and in memory.
+func TestShortest(t *testing.T) {
+	for write, want := range map[string]map[int64]int{
+		"const":    {0: 5, 1<<31 - 1: 5, 1<<32 - 1: 5, 1 << 32: 10, -1: 7, -1 << 31: 7, -1<<31 - 1: 10},
+		"register": {-129: 7, -128: 4, 127: 4, 128: 7},
+		"memory":   {-129: 7, -128: 4, 127: 4, 128: 7},
+	} {
+		for v, want := range want {
+			a := Asm{room: make([]byte, 32)}
+			switch write {
+			case "const":
+				a.Const(RCX, uint64(v))
+			case "register":
+				a.OpImm(Add, 8, RCX, int32(v))
+			case "memory":
+				a.OpMemImm(Add, 8, At(RCX, 0), int32(v))
+			}
+			require.Equal(t, a.Len(), want, "bytes of %s, %d", write, v)
 		}
 	}
 }

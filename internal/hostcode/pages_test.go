@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -29,6 +30,15 @@ func regions(t *testing.T) (all []region) {
 		all = append(all, r)
 	}
 	return all
+}
+
+// TestThereIsRoom: where the host gives memory that can be executed, there is a room, and no other test of this package is left out.
+func TestThereIsRoom(t *testing.T) {
+	forbids, _ := os.ReadFile("/proc/sys/vm/memfd_noexec")
+	_, err := syscall.Mmap(-1, 0, 1, syscall.PROT_READ|syscall.PROT_EXEC, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err == nil && !strings.HasPrefix(string(forbids), "2") {
+		require.That(t, NewRoom(1) != nil, "no room on a host that has some")
+	}
 }
 
 // TestRoomTakes has a room of whole pages, which keeps no file open.

@@ -48,6 +48,20 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestNewestKernel finds the last kernel of x86-64 in a folder, and says what there is not.
+func TestNewestKernel(t *testing.T) {
+	dir := t.TempDir()
+	require.Error(t, require.Err(newestKernel("")), "KPROBESIM_LINUX names no folder", "no folder")
+	require.Error(t, require.Err(newestKernel(dir)), dir+" has no vmlinuz*amd64", "an empty folder")
+	for _, name := range []string{"vmlinuz-6-amd64", "vmlinuz-5-amd64", "vmlinuz-7-686", "none-amd64"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+		if name == "vmlinuz-6-amd64" {
+			require.Equal(t, require.Must(newestKernel(dir))(t), filepath.Join(dir, name), "one kernel")
+		}
+	}
+	require.Equal(t, require.Must(newestKernel(dir))(t), filepath.Join(dir, "vmlinuz-6-amd64"), "one of two kernels")
+}
+
 func TestLeast(t *testing.T) {
 	a, b := cost{3 * time.Second, time.Second, 0}, cost{2 * time.Second, 4 * time.Second, 7}
 	got, want := a.least(b), (cost{2 * time.Second, time.Second, 7})
