@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -92,7 +93,7 @@ func Suggest(name string, known []string) string {
 // everything, which bounds the work.
 func distance(a, b string) int {
 	if len(a) > 100 || len(b) > 100 {
-		return 100
+		return math.MaxInt
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {

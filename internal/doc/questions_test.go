@@ -188,7 +188,7 @@ func TestMerge(t *testing.T) {
 	for _, name := range []string{"a", "a/b", `a\b`, "a.toml", "a.tom"} {
 		fmt.Fprintf(&out, "%s: a path %v\n", name, IsPath(name))
 	}
-	for _, x := range [][]string{{"hits", "hist"}, {"hits", "bits", "hit"}, {"a", "b"}, {"workload", "kernel", "wrkload"}, {"x" + strings.Repeat("y", 100), "x" + strings.Repeat("y", 99)}} {
+	for _, x := range [][]string{{"hits", "hist"}, {"hits", "bits", "hit"}, {"a", "b"}, {"workload", "kernel", "wrkload"}, {"x" + strings.Repeat("y", 100), "x" + strings.Repeat("y", 99)}, {strings.Repeat("y", 400), "x"}} {
 		fmt.Fprintf(&out, "%.20s for %.40q: %q\n", x[0], x[1:], Suggest(x[0], x[1:]))
 	}
 	require.Golden(t, *update, "merged.txt", []byte(out.String()))
