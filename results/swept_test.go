@@ -14,6 +14,8 @@ func TestSweptNames(t *testing.T) {
 		t.Errorf("%q, %q, %q", p.Name(), p.Swept("machine.cost.alu.issue"), p.Swept("kernel.cpus"))
 	}
 	require.Equal(t, p.Without("machine.cost.alu.issue"), "r/kernel.cpus=16", "without a key")
+	p.Probe = "a=b/c=1"
+	require.That(t, p.Name() == "a=b" && len(p.Settings()) == 1, "a name that looks like a parameter: %v", p.Settings())
 	var set Set
 	for _, name := range []string{"k/cpus=1/load=idle", "k/cpus=1/load=busy"} {
 		require.NoError(t, set.Add(record(name, MetricCycles, "1")))

@@ -40,8 +40,8 @@ var parts = []struct{ metric, whole string }{
 	{"cycles_stolen_optimize_*", "cycles_stolen_optimize"},
 }
 
-// distributions are metrics of which a point has many, one for each percentile. They are one finding.
-var distributions = []string{"cycles_call_p*"}
+// distribution is the metrics of which a point has many, one for each percentile. They are one finding.
+const distribution = "cycles_call_p*"
 
 // fold makes findings of what moved at one point, largest first. Records that have another role and nothing else
 // are one finding, the last.
@@ -143,23 +143,18 @@ func whole(moved []Change, metric string) string {
 	return ofDistribution(moved, metric)
 }
 
-// ofDistribution returns the percentile of the same distribution that moved furthest, "" when it is this one.
+// ofDistribution returns the percentile that moved furthest, "" when it is this metric, or this one is none.
 func ofDistribution(moved []Change, metric string) string {
-	for _, pattern := range distributions {
-		if !matches(pattern, metric) {
-			continue
-		}
-		most := Change{}
-		for _, c := range moved {
-			if matches(pattern, c.Old.Metric) && (most.Old.Metric == "" || size(c) > size(most)) {
-				most = c
-			}
-		}
-		if most.Old.Metric != metric {
-			return most.Old.Metric
+	most := Change{}
+	for _, c := range moved {
+		if matches(distribution, c.Old.Metric) && (most.Old.Metric == "" || size(c) > size(most)) {
+			most = c
 		}
 	}
-	return ""
+	if !matches(distribution, metric) || most.Old.Metric == metric {
+		return ""
+	}
+	return most.Old.Metric
 }
 
 func isPart(metric, whole string) bool {

@@ -111,6 +111,8 @@ func TestPhasePanels(t *testing.T) {
 	if _, err := Render(p, "phases"); err != nil {
 		t.Error(err)
 	}
+	p = require.Must(PhasePanels(several, resultstest.SamplePhases()[:1], Frame{}, func(p results.Point) string { return p.Machine }))(t)
+	require.Equal(t, len(p.Panels), 3, "panels of one phase")
 }
 
 func TestOverheadFiguresOfNothing(t *testing.T) {
@@ -130,19 +132,23 @@ func TestPhaseStack(t *testing.T) {
 	}
 }
 
-// TestRepeatsInWhisker widens the whisker of a published bar by what repeats differ.
+// TestRepeatsInWhisker widens the whisker of a published bar by what repeats differ, and says so.
 func TestRepeatsInWhisker(t *testing.T) {
 	p := results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Seed: 1, Probe: "k"}
-	set := &results.Set{}
-	require.NoError(t, set.Add(
-		results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Predicted, Source: ""},
-		results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.00"), Role: results.Measured, Source: "A paper"},
-		results.Record{Point: p, Metric: results.MetricRepeats, Unit: "us", Value: resultstest.Value(t, "0.2"), Role: results.Measured, Source: ""},
-	))
-	f := require.Must(OverheadBars(set, Frame{}, false))(t)
-	b := f.(*Bars)
-	bar := b.Series[0].Bars[0]
-	require.That(t, bar.Low == 0.795 && bar.High == 1.205, "whisker from %g to %g, want 0.795 to 1.205", bar.Low, bar.High)
+	for repeats, want := range map[string][2]float64{"0.2": {0.795, 1.205}, "0": {0.995, 1.005}} {
+		set := &results.Set{}
+		require.NoError(t, set.Add(
+			results.Record{Point: p, Metric: results.MetricMicros, Unit: "us", Value: resultstest.Value(t, "1"), Role: results.Predicted, Source: ""},
+			results.Record{Point: p, Metric: results.MetricPublished, Unit: "us", Value: resultstest.Value(t, "1.00"), Role: results.Measured, Source: "A paper"},
+			results.Record{Point: p, Metric: results.MetricRepeats, Unit: "us", Value: resultstest.Value(t, repeats), Role: results.Measured, Source: ""},
+		))
+		f := require.Must(OverheadBars(set, Frame{}, false))(t)
+		b := f.(*Bars)
+		bar := b.Series[0].Bars[0]
+		require.Equal(t, [2]float64{bar.Low, bar.High}, want, "whisker of figures that differ by %s", repeats)
+		said := strings.Contains(strings.Join(b.Caption, "\n"), "when they are measured again")
+		require.Equal(t, said, repeats != "0", "whether a caption says that figures differ by %s", repeats)
+	}
 }
 
 // TestTornadoOfNothing says why there is no figure where no number was moved, or where none moves a row.

@@ -59,6 +59,7 @@ func TestNoise(t *testing.T) {
 	}
 	got := noise(values)
 	require.That(t, !(math.Abs(got-2) > 0.15), "noise %g, want 2", got)
+	require.That(t, noise([]float64{7}) == 0 && noise([]float64{1, 3}) > 0 && noise([]float64{1, 3}) == noise([]float64{1, 3, 5}), "noise %g of two values", noise([]float64{1, 3}))
 }
 
 // grown are the values of points over four revisions: each row is a point, and - a revision that lacks it.

@@ -65,6 +65,17 @@ func TestCountsAreShown(t *testing.T) {
 	require.That(t, !strings.Contains(text, "20.0*") && !strings.Contains(text, "101.0*"), "too much is marked:\n%s", text)
 	plain := Tabulate(resultstest.Sample(t), OverheadColumns(resultstest.Sample(t), nil)).Text()
 	require.That(t, !strings.Contains(plain, "missed") && !strings.Contains(plain, "calls"), "nothing was missed in\n%s", plain)
+	for counted := range 4 {
+		few := &results.Set{}
+		for i, probe := range []string{"a", "b", "c"} {
+			metric := results.MetricHitsMissed
+			if i >= counted {
+				metric = results.MetricCycles
+			}
+			require.NoError(t, few.Add(results.Record{Point: results.Point{Experiment: "e", Machine: "m", ISA: "i", Era: "2005", CPUs: 1, Probe: probe}, Metric: metric, Unit: "u", Role: results.Simulated}))
+		}
+		require.Equal(t, len(countNotes(few)), []int{0, 1, 1, 0}[counted], "lines about counts where %d of 3 points have some", counted)
+	}
 }
 
 // TestOwnMissed: a figure may have misses of its own, and its neighbours none.
