@@ -15,6 +15,9 @@ const (
 	siteBytes     = 8
 )
 
+// SiteCount is the number of sites. More would need other functions in the guest.
+const SiteCount = siteFunctions * sitesEach
+
 // Sites returns the patch sites that every image has for many probes at a time. On each of them is an
 // instruction that can run elsewhere and that can be optimized by itself. Neighbours in the list lie in
 // different functions.

@@ -1,9 +1,12 @@
 package keeping
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -89,9 +92,9 @@ func TestParseShard(t *testing.T) {
 func TestCosts(t *testing.T) {
 	const head = costColumns + "\n"
 	shipped := NewCosts(nil)
-	require.NoError(t, shipped.read("x", []byte(head+"a/b/c,2,100,10,1.1,5,8\na/b/d,1,100,30,9,7,8\nreference,1,1,2,4,0,0\n")))
+	require.NoError(t, shipped.read("x", []byte(head+"a/b/c,2,100,10,1.1,5,8\na/b/d,1,100,30,9,7,8\na/b/none,1,0,0,0,7,8\na/n/,1,0,0,0,7,8\nreference,1,1,2,4,0,0\n")))
 	here := NewCosts(shipped)
-	for sort, want := range map[string]float64{"a/b/c": 0.1, "a/b/e": 0.2, "a/x/e": 0.2} {
+	for sort, want := range map[string]float64{"a/b/c": 0.1, "a/b/e": 0.2, "a/x/e": 0.2, "a/b/none": 0.2, "a/n/e": 0.2} {
 		require.Equal(t, here.rate(sort).Seconds, want, "%s", sort)
 	}
 	here.Reference(1e9) // twice as fast
@@ -119,7 +122,25 @@ func TestCosts(t *testing.T) {
 	if _, err := scan(iotest.ErrReader(fs.ErrClosed), nil); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("a log that cannot be read: %v", err)
 	}
+	none := NewCosts(nil)
+	none.add("x", Cost{Points: 1, Seconds: 7})
+	require.Equal(t, none.rate("x"), NewCosts(nil).rate("x"), "the cost of what has done no work")
 	require.That(t, Shipped().Known(), "the program brings no costs")
+}
+
+// TestHeaders reads no header of which a part is missing, and none of another format that is whole.
+func TestHeaders(t *testing.T) {
+	whole := encode(Key{1}, nil)
+	h, ok := readHeader(whole)
+	require.That(t, ok && h.Key == (Key{1}), "a header: %+v", h)
+	for n := range whole {
+		_, ok := readHeader(whole[:n])
+		require.That(t, !ok, "%d bytes are a header", n)
+	}
+	other := bytes.Clone(whole[:headerSize-4])
+	other[len(magic)-1]++
+	_, ok = readHeader(binary.LittleEndian.AppendUint32(other, crc32.ChecksumIEEE(other)))
+	require.That(t, !ok, "a later format is read as this one")
 }
 
 // TestForecast sums up what points take that are expected one by one.

@@ -186,7 +186,7 @@ func LinuxRuns(t *testing.T) string {
 		if i%2 == 1 {
 			attached = nil
 		}
-		plain, with := run(1, 1+i%2, &entries{}, nil, "sh", "dd", "kernel threads"), run(3, 1+i%2, hit, attached, "dd", "sh", "a/b é")
+		plain, with := run(1, 1+i%3/2, &entries{}, nil, "sh", "dd", "kernel threads"), run(3, 1+i%3/2, hit, attached, "dd", "sh", "a/b é")
 		with.hits += 20 - with.hits%20
 		with.Counts = i%2 == 0
 		for _, with.Counted = range []uint64{17, 18, 20, 22, 23} {

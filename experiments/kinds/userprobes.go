@@ -118,8 +118,7 @@ func (u *userSession) watched(o cpus.Observer, n, skip int64) error {
 	target, _ := u.m.Image().Func(userTarget)
 	loop, _ := u.m.Image().Func(userWarmLoop)
 	u.tell(u.cpu(), &callFilter{to: o, target: target, loop: loop, skip: skip})
-	_, err := u.run(userWarmLoop, n)
-	u.tell(u.cpu(), u.observer)
+	_, err := u.run(userWarmLoop, n) // the last one of the machine
 	return err
 }
 

@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -62,6 +63,16 @@ func TestInspectShowsFiles(t *testing.T) {
 		require.Need(t, err == nil, "%s: %v", moment, err)
 		require.That(t, strings.Contains(b.String(), want) && strings.Contains(b.String(), "kprobes-optimization\n  1\n"), "%s: want %q in\n%s", moment, want, b.String())
 	}
+	behind := func(micros int64) (cycles int64) {
+		var b bytes.Buffer
+		require.NoError(t, kinds.Inspect(pt, "a time", micros, &b))
+		require.NoError(t, require.Err(fmt.Sscanf(b.String(), "kernel x86_64-2010, %d cycles", &cycles)))
+		return cycles
+	}
+	jiffy := 1_000_000 / pt.Kernel.HZ
+	first, second := behind(1), behind(jiffy+1)
+	late := (second-first)*1_000_000/pt.Machine.CPU.Hz - jiffy
+	require.That(t, behind(jiffy) == first && late >= -1 && late <= 1, "the jiffies behind a registration are at %d and %d cycles", first, second)
 }
 
 // TestProbeAtALine: debugging information leads from a line of the sources to the instruction.

@@ -8,6 +8,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
+	"kprobesim/workloads"
 )
 
 // kind is how experiments of a kind are read and checked.
@@ -27,7 +28,7 @@ func kindList() []kind {
 		{name: schema.KindBystander, workload: readBystander, figures: []string{"bystander"}, check: checkBystander},
 		{name: schema.KindScaling, workload: schema.ReadWorkload, figures: []string{"scaling"}, check: warmOnly},
 		{name: schema.KindIRQOff, workload: readIRQOff, figures: []string{"irq-off"}, check: warmOnly},
-		{name: schema.KindUnregister, workload: readBatch(maxBatch), figures: []string{"unregister"}, check: noCrowd},
+		{name: schema.KindUnregister, workload: readBatch(workloads.SiteCount), figures: []string{"unregister"}, check: noCrowd},
 		{
 			name: schema.KindMissed, workload: readMissed, figures: []string{"missed", "missed-default", "missed-least"},
 			check: returnsOnly,
@@ -170,12 +171,8 @@ func checkBystander(e *schema.Experiment) []mistake {
 // Bystanders are always busy in the kernel: an idle CPU has nothing that could be taken from it.
 func readBystander(r *doc.Reader) schema.Workload {
 	defer r.Done()
-	return schema.Workload{Batch: doc.Need(r, "batch", doc.Int(1, maxBatch)), Load: schema.LoadBusy}
+	return schema.Workload{Batch: doc.Need(r, "batch", doc.Int(1, workloads.SiteCount)), Load: schema.LoadBusy}
 }
-
-// maxBatch is the number of sites that an image has. Above it a batch would need other functions in
-// the guest.
-const maxBatch = 1024
 
 // mostTimed bounds the calls that are timed one by one. Their times are kept until the percentiles are taken.
 const mostTimed = 1_000_000

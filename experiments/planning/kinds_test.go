@@ -7,6 +7,7 @@ import (
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/require"
+	"kprobesim/workloads"
 )
 
 // TestKindsCheckTheirFiles holds the places of mistakes.
@@ -26,6 +27,13 @@ func TestKindsCheckTheirFiles(t *testing.T) {
 	} {
 		require.Error(t, require.Err(planning.NewLoader().Plan(c.name, []string{c.set})), c.want, "%s with %s", c.name, c.set)
 	}
+}
+
+// TestImageOfAFile takes an image of the program from a file.
+func TestImageOfAFile(t *testing.T) {
+	file := exptest.Write(t, t.TempDir(), "own.elf", string(require.Must(workloads.Open("x86_64-2010"))(t)))
+	own, same := exptest.PointOf(t, exptest.E5410, "k").Image, exptest.PointOf(t, exptest.E5410, "k", "kernel.image="+file).Image
+	require.That(t, same != nil && same.Hash == own.Hash && same.Name == file, "the image is %+v", same)
 }
 
 // TestPreemptibleImage: an experiment asks for preemption, or says what its image has.

@@ -26,7 +26,7 @@ func TestRefused(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv(planning.KernelFolder, folder)
 	list := func(n int, one string) string { return "[" + strings.Repeat(one+", ", n) + "]" }
-	own, other := moduleOf(t, "x86_64-2010", "my_probe"), moduleOf(t, "i386-2010", "my_probe")
+	own, other, power := moduleOf(t, "x86_64-2010", "my_probe"), moduleOf(t, "i386-2010", "my_probe"), moduleOf(t, "ppc64-2017", "my_probe")
 	const calls, linux, loop, workload = "overhead-xeon-e5410-x86_64", "linux-probes", "linux-attach", "linux-workload"
 	module := func(file, more string) string { return fmt.Sprintf("{file = %q, %s}", file, more) }
 	var got strings.Builder
@@ -68,6 +68,7 @@ func TestRefused(t *testing.T) {
 		{calls, "modules=" + list(17, module("my_probe.o", strings.Repeat(" ", 30)))},
 		{calls, "modules=[" + module(own, "") + ", " + module(own, "") + "]"},
 		{calls, "modules=[" + module(other, "") + "]"},
+		{calls, "modules=[" + module(power, "") + "]"}, // of 64 bits, too
 		{calls, "modules=[" + module("nothing.o", "") + "]"},
 		{calls, "modules=[" + module(own, "") + "]", "workload.target=my_probe:probe_pre"},
 		{calls, "modules=[" + module(own, `load = "boot"`) + "]", "workload.target=my_probe:probe_pre", "workload.line=a.c:1"},
@@ -142,7 +143,7 @@ func TestRefused(t *testing.T) {
 		fmt.Fprintf(&got, "## %s\n%s\n", strings.Join(c, " "), strings.Join(slices.Compact(strings.Split(said, "\n")), "\n"))
 	}
 	text := got.String()
-	for path, name := range map[string]string{own: "OWN", other: "OTHER", folder: "(folder)", strings.Join(experiments.Names(), ", "): "(experiments)"} {
+	for path, name := range map[string]string{own: "OWN", other: "OTHER", power: "POWER", folder: "(folder)", strings.Join(experiments.Names(), ", "): "(experiments)"} {
 		text = strings.ReplaceAll(text, path, name)
 	}
 	exptest.Golden(t, "refused.txt", text)

@@ -39,6 +39,7 @@ func TestEnds(t *testing.T) {
 		{"cache.l2.size", "6 MiB", "book: 1", stated, "3 MiB", "12 MiB"},
 		{"predictor.table_bits", "12", "prior: mine", share(30), "11", "13"},
 		{"core.window", "96", "prior: mine", share(30), "67", "125"},
+		{"core.width", "2", "prior: mine", share(50), "1", "3"},
 		{"cost.a.uops", "1", "prior: mine", share(30), "", "2"},
 		{"clock.frequency", "2 GHz", "prior: mine", share(30), "", ""},
 	} {

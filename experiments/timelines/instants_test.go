@@ -30,6 +30,9 @@ func TestInstants(t *testing.T) {
 	for _, e := range []sim.Event{{Name: "idle"}, {Name: "idle", Arg: 1}, {Name: "migration/1"}, {Name: "a task"}} {
 		text += fmt.Sprintf("%s: %s\n", e.Name, taskCategory(e))
 	}
+	for _, at := range []uint64{3, at.Entry, at.Entry + 4} {
+		text += fmt.Sprintf("%#x: %s, %s\n", at, w.function(at), w.place(at))
+	}
 	exptest.Golden(t, "instants.txt", text)
 }
 
