@@ -3,6 +3,8 @@ package kprobes
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -99,4 +101,37 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 		}
 		require.That(t, missed > 25, "%s has %d of the symbols", image, missed)
 	}
+}
+
+// TestSymbolsOfKernels holds how many kernels need each symbol, and how many as a pointer to it.
+func TestSymbolsOfKernels(t *testing.T) {
+	type count struct{ known, needed, pointers int }
+	counts := map[string]*count{}
+	add := func(to *int, holds bool) {
+		if holds {
+			*to++
+		}
+	}
+	for _, image := range images() {
+		if smp.Preemptible(loadImage(t, image)) {
+			continue // a guest of the same symbols, which newGuest does not make
+		}
+		g, sym := newGuest(t, image, Default()), symbols{}
+		for _, group := range slices.Concat(sym.groups(g.im, g.k.era, g.k.arch, g.k.jump), sym.ofOptimizing(g.k.jump)) {
+			for _, w := range group.symbols {
+				if counts[w.name] == nil {
+					counts[w.name] = &count{}
+				}
+				n := counts[w.name]
+				n.known++
+				add(&n.needed, group.needed)
+				add(&n.pointers, group.pointers)
+			}
+		}
+	}
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&all, "%s: %+v\n", name, *counts[name])
+	}
+	require.Lines(t, "testdata/symbols.txt", all.String(), *update)
 }

@@ -37,6 +37,8 @@ type guest struct {
 	flushed []Span   // what was made visible to fetching
 	passes  int      // how often jumps came or went: by a stop of the machine, or behind breakpoints
 	full    bool     // the heap has no more memory
+	written uint64   // a sum of what was stored where, in order
+	left    int      // accesses to memory until one fails, 0 for none
 }
 
 // memoryRange is memory of the guest where it sees it.
@@ -171,8 +173,19 @@ func (g *guest) mainTask() uint64 { return g.base.heap + mainTask }
 // size is the bytes of a word.
 func (g *guest) size() int { return g.isa.Bits / 8 }
 
+// access is at for Kprobes.
+func (g *guest) access(va uint64, n int) ([]byte, error) {
+	if g.left--; g.left == 0 {
+		return nil, fmt.Errorf("memory at %#x fails", va)
+	}
+	return g.at(va, n)
+}
+
+// stored adds to the sum of what was written.
+func (g *guest) stored(va, v uint64) { g.written = ((g.written^va)*1099511628211 ^ v) * 1099511628211 }
+
 func (g *guest) Load(va uint64, size int) (v uint64, err error) {
-	b, err := g.at(va, size)
+	b, err := g.access(va, size)
 	for i := range b {
 		v |= uint64(b[i]) << (8 * g.place(i, size))
 	}
@@ -180,7 +193,8 @@ func (g *guest) Load(va uint64, size int) (v uint64, err error) {
 }
 
 func (g *guest) Store(va uint64, size int, v uint64) error {
-	b, err := g.at(va, size)
+	g.stored(va, v)
+	b, err := g.access(va, size)
 	for i := range b {
 		b[i] = byte(v >> (8 * g.place(i, size)))
 	}
@@ -195,10 +209,13 @@ func (g *guest) place(i, size int) int {
 	return i
 }
 
-func (g *guest) ReadBytes(va uint64, n int) ([]byte, error) { return g.at(va, n) }
+func (g *guest) ReadBytes(va uint64, n int) ([]byte, error) { return g.access(va, n) }
 
 func (g *guest) WriteBytes(va uint64, p []byte) error {
-	b, err := g.at(va, len(p))
+	for i := range p {
+		g.stored(va+uint64(i), uint64(p[i]))
+	}
+	b, err := g.access(va, len(p))
 	copy(b, p)
 	return err
 }

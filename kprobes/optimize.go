@@ -86,11 +86,7 @@ func (k *Kprobes) detour(op uint64, r Region, at uint64) ([]byte, *Refusal) {
 func (k *Kprobes) storeDetour(c Caller, s *site) {
 	c.Charge(k.opt.Costs.Detour)
 	op := s.head - k.l.o.kp.Offset
-	code, refused := k.detour(op, s.region, s.detour)
-	if refused != nil {
-		s.refusal = refused // cannot be: the same buffer was tried for another argument
-		return
-	}
+	code, _ := k.detour(op, s.region, s.detour) // is not refused: the same buffer was tried for another argument
 	k.note(c, EventDetour, "taken", s.head, s.detour)
 	k.writeCode(c, s.detour, code)
 	k.m.Store(op, k.l.o.insn, s.detour)

@@ -12,6 +12,7 @@ import (
 
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
+	"kprobesim/sim"
 )
 
 // summed is the number of operations of whose outcomes TestRandomOperations compares a sum.
@@ -54,6 +55,18 @@ type storm struct {
 	text   map[string]string
 	probes []*Probe
 	sum    hash.Hash
+	wrote  *uint64
+}
+
+// written returns a sum of where functions in Go write in guest memory from now on.
+func written(m *sim.Machine) *uint64 {
+	sum := new(uint64)
+	m.WatchGo(func(_ int, va uint64, n int, write bool) {
+		if write {
+			*sum = (*sum ^ va<<8 ^ uint64(n)) * 1099511628211 // as FNV-1a does by bytes
+		}
+	})
+	return sum
 }
 
 func newStorm(l *live, seed uint64) *storm {
@@ -66,6 +79,7 @@ func newStorm(l *live, seed uint64) *storm {
 		s.want[f] = l.call(f, 5, 77)
 		s.text[f] = s.bytes(f)
 	}
+	s.wrote = written(l.m)
 	return s
 }
 
@@ -104,7 +118,7 @@ func (s *storm) run(n int) {
 // note writes what the probes are, and what they take.
 func (s *storm) note() {
 	k := s.l.k
-	fmt.Fprintln(s.sum, len(k.sites), k.slots.taken(), k.detours.taken(), len(k.freeing), k.Busy(), s.l.percpu("handler_hits"))
+	fmt.Fprintln(s.sum, len(k.sites), k.slots.taken(), k.detours.taken(), len(k.freeing), k.Busy(), s.l.percpu("handler_hits"), *s.wrote)
 	for _, p := range s.probes {
 		st := s.l.state(p)
 		why := st.Refusal

@@ -57,7 +57,7 @@ type userTask struct {
 func (s *userStorm) run() {
 	s.slots, s.offs = s.k.slots.taken(), map[string][]uint64{"user_mix": s.instructions("user_mix"), "user_leaf": s.instructions("user_leaf")}
 	text := s.entry("user_mix")
-	was := value(s.m.ReadBytes(s.linked(text), 64))(s)
+	was, wrote := value(s.m.ReadBytes(s.linked(text), 64))(s), written(s.m)
 	for _, n := range []uint64{20, 300} {
 		s.wants[n] = s.runs("user_mixes", n)
 	}
@@ -68,7 +68,7 @@ func (s *userStorm) run() {
 		for _, counted := range []string{"user_hits", "user_posts", "user_reinserted", "user_returns"} {
 			fmt.Fprintln(s.sum, s.word(counted))
 		}
-		fmt.Fprintln(s.sum, len(s.k.userSites), s.k.slots.taken())
+		fmt.Fprintln(s.sum, len(s.k.userSites), s.k.slots.taken(), *wrote)
 	}
 	for len(s.tasks) > 0 {
 		s.end()
