@@ -107,7 +107,7 @@ type covering struct {
 
 // replaced is a byte of code that steps store into.
 type replaced struct {
-	last    int // the step that stored, -1 for none in this schedule
+	last    int // the step that stored, counted from 1; 0 for none in this schedule
 	by      int
 	fetched uint64 // CPUs that have since, as bits
 }
@@ -146,7 +146,7 @@ func newCovering(c *checker, at func(cpu int) (uint64, uint8)) *covering {
 // codeAt finds what stands at an address, or is to.
 func (x *covering) codeAt(addr uint64) *replaced {
 	if x.replaced[addr] == nil {
-		x.replaced[addr] = &replaced{last: -1}
+		x.replaced[addr] = &replaced{}
 	}
 	return x.replaced[addr]
 }
@@ -158,7 +158,7 @@ func (x *covering) take() (c Covered, pairs []Pair) {
 		pairs = x.shared.take()
 	}
 	for _, r := range x.replaced {
-		r.last, r.fetched = -1, 0
+		*r = replaced{}
 	}
 	return c, pairs
 }
@@ -255,7 +255,7 @@ func (x *covering) stored(step int, e sim.Event) {
 		if r.fetched&^(1<<e.CPU) != 0 {
 			x.seen.add(step, fetchedBefore)
 		}
-		r.last, r.by, r.fetched = step, e.CPU, 0
+		*r = replaced{last: step + 1, by: e.CPU}
 	}
 }
 
@@ -291,7 +291,7 @@ func (x *covering) fetched(addr uint64, cpu int) {
 	if r == nil {
 		return
 	}
-	if r.fetched |= 1 << cpu; r.last >= 0 && r.by != cpu {
-		x.seen.add(r.last, fetchedAfter)
+	if r.fetched |= 1 << cpu; r.last > 0 && r.by != cpu {
+		x.seen.add(r.last-1, fetchedAfter)
 	}
 }

@@ -143,7 +143,7 @@ func TestBytesOfSteps(t *testing.T) {
 		x.event(sim.Event{Kind: s.kind, Name: s.event, Arg: at})
 		got := 0
 		for addr := at - 8; addr < at+8; addr++ {
-			if r := x.replaced[addr]; r != nil && r.last == i && addr >= at {
+			if r := x.replaced[addr]; r != nil && r.last == i+1 && addr >= at {
 				got++
 			}
 		}
