@@ -265,6 +265,16 @@ func TestCutTurnsGoOn(t *testing.T) {
 	}
 }
 
+// TestBrokenTurnIsOver has a CPU break its turn behind the store that sets its timer to a time within it: the timer comes in time.
+func TestBrokenTurnIsOver(t *testing.T) {
+	var log []string
+	looks := func(p *puppet) bool { p.say("has heard %d", p.lines[timerLine]); return true }
+	m := require.Must(newPuppets(t, &log, []func(*puppet) bool{looks, setTimer(2), looks, looks, looks}))(t)
+	m.CPU(0).(*puppet).broken = func() bool { return true }
+	require.Error(t, m.Run(), "nothing will ever wake it", "the end")
+	require.Equal(t, strings.Join(log[1:], ", "), "0: cpu 0 has heard 0, 2: cpu 0 has heard 0, 3: cpu 0 has heard 1, 4: cpu 0 has heard 1", "what happens")
+}
+
 // TestPerCPURange takes per-CPU data of up to a MiB, from its first byte on.
 func TestPerCPURange(t *testing.T) {
 	for size, want := range map[int64]bool{-1: false, 0: true, 1 << 20: true, 1<<20 + 1: false} {

@@ -96,9 +96,10 @@ func TestGoIsWatched(t *testing.T) {
 		_, _ = m.ReadBytes(imagetest.Base+0x20, 100)
 		_ = m.Store(imagetest.Base+0x30, 2, 1)
 		_ = m.WriteBytes(imagetest.Base+0x40, nil)
+		_, _ = m.Load(imagetest.Base+0x50, 1)
 		_, _ = m.Same(imagetest.Base, []byte{1})
 	}
-	require.Equal(t, strings.Join(told, ", "), "3 16 4 false, 3 32 100 false, 3 48 2 true", "what is told of")
+	require.Equal(t, strings.Join(told, ", "), "3 16 4 false, 3 32 100 false, 3 48 2 true, 3 80 1 false", "what is told of")
 }
 
 // TestGoIsWatchedInCalls tells of what a native function reads while the guest calls it, and of nothing behind the call.

@@ -117,6 +117,7 @@ func TestProfileStacks(t *testing.T) {
 		step(outer+7, 0), // and that returns past its caller
 		step(inner, 0), step(inner+1, 0), step(inner+3, 0),
 		step(outer+2, 0),
+		step(inner, cpus.Breakpoint), step(inner+3, 0), // an exception, and the instruction that ends it
 	} {
 		p.Step(s)
 	}
@@ -129,7 +130,7 @@ func TestProfileStacks(t *testing.T) {
 		}
 		stacks[strings.Join(names, "<")] += s.Value[0]
 	}
-	want := map[string]int64{"outer": 3, "inner<outer": 4, "[.phase.entry]<inner<outer": 2, "[.slots]<inner<outer": 1}
+	want := map[string]int64{"outer": 3, "inner<outer": 6, "[.phase.entry]<inner<outer": 2, "[.slots]<inner<outer": 1}
 	require.That(t, maps.Equal(stacks, want), "stacks %v, want %v", stacks, want)
 }
 
