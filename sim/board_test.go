@@ -30,8 +30,28 @@ const (
 
 // testBoard is the description and the hardware of a machine at once.
 type testBoard struct {
-	b    *Backplane
-	from [2]int // by CPU: who interrupts it, or -1
+	b *Backplane
+	boardState
+}
+
+type boardState struct {
+	from        [2]int  // by CPU: who interrupts it, or -1
+	timer, call EventID // the last that was planned of each
+	of, by, to  int     // the CPU whose timer it is, and those of the call
+}
+
+func (t *testBoard) State() any { return &t.boardState }
+
+func (t *testBoard) Restored() {
+	t.b.Events().Bind(t.timer, t.rings)
+	t.b.Events().Bind(t.call, t.arrives)
+}
+
+func (t *testBoard) rings() { t.b.Signal(t.of, timerLine) }
+
+func (t *testBoard) arrives() {
+	t.from[t.to] = t.by
+	t.b.Interrupt(t.to)
 }
 
 func (t *testBoard) Space(*cpus.ISA) (Space, error) {
@@ -68,20 +88,19 @@ func (p testPort) Store(pa uint64, _ int, v uint64) {
 	to := int(v)
 	switch pa {
 	case start:
-		p.b.Start(to)
+		p.b.StartAt(to, imagetest.Base)
 	case stop:
 		p.b.Reset(to)
 	case send:
-		p.b.Send(p.i, func() {
-			p.from[to] = p.i
-			p.b.Interrupt(to)
-		})
+		p.by, p.to = p.i, to
+		p.call = p.b.Send(p.i, p.arrives)
 	}
 }
 
 // SetTimer serves what puppets ask of their board beside loads and stores.
 func (p testPort) SetTimer(t clock.Ticks) {
-	p.b.Events().Push(t, func() { p.b.Signal(p.i, timerLine) })
+	p.of = p.i
+	p.timer = p.b.Events().Push(t, p.rings)
 }
 
 // puppet is a CPU that the test moves: an instruction is a function, and takes a cycle.
@@ -89,16 +108,23 @@ type puppet struct {
 	cpus.CPU // what no test needs is nil
 	n        int
 	bus      cpus.Bus
-	now      clock.Ticks
 	ctr      cpus.Counters
 	code     []func(*puppet) bool // false: not yet, the CPU halts
-	next     int
-	lines    [2]int
-	told     bool        // to look for interrupts
-	stopped  bool        // since it began
-	broken   func() bool // asked behind each instruction, or nil
+	broken   func() bool          // asked behind each instruction, or nil
 	log      *[]string
+	puppetState
 }
+
+type puppetState struct {
+	now     clock.Ticks
+	next    int
+	lines   [2]int
+	told    bool // to look for interrupts
+	stopped bool // since it began
+}
+
+func (p *puppet) State() any { return &p.puppetState }
+func (p *puppet) Restored()  {}
 
 func (p *puppet) say(format string, args ...any) {
 	*p.log = append(*p.log, fmt.Sprintf("%d: cpu %d %s", p.now.Cycles(), p.n, fmt.Sprintf(format, args...)))
@@ -106,7 +132,7 @@ func (p *puppet) say(format string, args ...any) {
 
 func (p *puppet) Boot(_, _ uint64, args ...uint64) {
 	p.next, p.stopped = 0, false
-	p.say("begins as %d", args[0])
+	p.say("begins as %s", strings.Trim(fmt.Sprint(args[:min(len(args), 1)]), "[]"))
 }
 
 func (p *puppet) Reset()                             { p.say("is reset"); p.stopped = true }
@@ -138,6 +164,12 @@ func (p *puppet) Run(limit clock.Ticks) cpus.Exit {
 // newPuppets makes a machine of puppets from the code of each, which log what happens to them.
 func newPuppets(t *testing.T, log *[]string, code ...[]func(*puppet) bool) (*Machine, error) {
 	t.Helper()
+	return puppetsOf(t, nil, log, code...)
+}
+
+// puppetsOf makes one that is entered as a boot loader would, or as this program's kernels are.
+func puppetsOf(t *testing.T, bare *Bare, log *[]string, code ...[]func(*puppet) bool) (*Machine, error) {
+	t.Helper()
 	e := imagetest.Kernel()
 	for i, s := range []string{"__per_cpu_start", "__per_cpu_end", "__per_cpu_load", "boot_stack_top"} {
 		e.Symbols = append(e.Symbols, imagetest.Symbol{Name: s, Addr: imagetest.Base + 0x300 + 0x10*uint64(i), Section: ".data"})
@@ -156,7 +188,7 @@ func newPuppets(t *testing.T, log *[]string, code ...[]func(*puppet) bool) (*Mac
 	}
 	cfg := cpustest.Config(isa)
 	cfg.Events[cpus.EventIPI] = sendTime
-	m, err := New(Config{ISA: isa, Board: &testBoard{}, CPU: cfg, CPUs: len(code), Image: im, Zeroed: cpustest.RAM(t)})
+	m, err := New(Config{ISA: isa, Board: &testBoard{}, CPU: cfg, CPUs: len(code), Image: im, RAM: 16 << 20, Zeroed: cpustest.RAM(t), Bare: bare})
 	if err == nil {
 		m.Bind("sim_main", nothing)
 		m.Bind("printk", nothing)

@@ -98,8 +98,7 @@ func (m *Machine) Restore(b []byte) error {
 			c.(KeptCPU).Restored()
 		}
 	}
-	if len(k.State) != len(m.cpus) || len(k.Asleep) != len(m.cpus) || !k.Ready.fits(k.State) || !m.events.fits() ||
-		k.Cut.cpu < 0 || k.Cut.cpu >= len(m.cpus) || k.Now < 0 || slices.ContainsFunc(m.cpus, func(c cpus.CPU) bool { return c.Now() < 0 }) {
+	if !m.fits(&k) {
 		return errors.New("state of a machine: damaged: write it again")
 	}
 	m.now, m.state, m.asleepAt, m.ready, m.cut = k.Now, k.State, k.Asleep, k.Ready, k.Cut
@@ -112,6 +111,13 @@ func (m *Machine) Restore(b []byte) error {
 		}
 	}
 	return nil
+}
+
+// fits reports whether what was read is of a machine with these CPUs, which were read before.
+func (m *Machine) fits(k *kept) bool {
+	n := len(m.cpus)
+	return len(k.State) == n && len(k.Asleep) == n && k.Ready.fits(k.State) && m.events.fits() && k.Cut.cpu >= 0 && k.Cut.cpu < n && k.Now >= 0 &&
+		!slices.ContainsFunc(m.cpus, func(c cpus.CPU) bool { return c.Now() < 0 })
 }
 
 // keepMemory appends the pages that are not empty, each behind its number plus one, and a zero.

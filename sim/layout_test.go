@@ -37,6 +37,7 @@ func TestDrawLayout(t *testing.T) {
 	}
 	require.That(t, upper.Stack >= stackRange/2 && upper.Heap >= heapRange/2 && upper.Slots>>31 == 1 && upper.Detours>>31 == 1 && upper.Phase>>15 == 1,
 		"nothing is drawn from the upper half: %+v", upper)
+	require.Equal(t, fmt.Sprintf("%x", DrawLayout(3, 2)), "{c0 d00 a465f32a52ea221b 19ce0ce5 376da6c5 36b612b7ce9fcf6b 2dce}", "replicate 2 of seed 3") // a number keeps its meaning
 	w := (Layout{Phase: 1 << 14}).Wait(1000 * clock.PerCycle)
 	require.That(t, w == 250*clock.PerCycle, "a quarter of 1000 cycles is %d ticks", w)
 }
@@ -52,7 +53,7 @@ func TestDrawnHeap(t *testing.T) {
 		require.That(t, err == nil && (first-base)%pageBytes == l.Heap, "replicate %d: the first object is at %#x, %v; want offset %#x", i, first, err, l.Heap)
 		second, _ := m.Alloc(64, 64)
 		require.That(t, second == first+64 || i != 0, "the second object is at %#x behind one at %#x", second, first)
-		seen, n := map[uint64]bool{}, 0
+		seen, n, order := map[uint64]bool{}, 0, uint64(0)
 		for {
 			at, err := m.Alloc(pageBytes, pageBytes)
 			if err != nil {
@@ -61,7 +62,9 @@ func TestDrawnHeap(t *testing.T) {
 			require.Need(t, !seen[at] && at-base >= lo && at-base < hi && at%pageBytes == 0, "replicate %d: page %#x", i, at)
 			seen[at] = true
 			n++
+			order = order*31 + at/pageBytes
 		}
+		require.That(t, i != 3 || order == 0x648fcf0465c159de, "the pages of replicate 3 come in the order %#x", order)
 		want := (hi-lo)/pageBytes - 2
 		require.That(t, n >= want && n <= want+1, "replicate %d: %d pages beside two small objects, want %d or one more", i, n, want)
 		require.That(t, seen[base+lo] || i <= 0 || first == base+lo, "replicate %d: the first page was not handed out", i)
