@@ -37,7 +37,7 @@ type testBoard struct {
 type boardState struct {
 	from        [2]int  // by CPU: who interrupts it, or -1
 	timer, call EventID // the last that was planned of each
-	of, by, to  int     // the CPU whose timer it is, and those of the call
+	of, by, to  int     // the timer's CPU, and the caller and the called one
 }
 
 func (t *testBoard) State() any { return &t.boardState }

@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 )
 
@@ -80,4 +83,24 @@ func TestDamageIsRefused(t *testing.T) {
 	m = alone()
 	m.At(5, func() {})
 	require.Error(t, alone().Restore(require.Must(m.Keep())(t)), "no device knows", "an event of nobody")
+}
+
+// TestBackplane asks a board's side of a machine.
+func TestBackplane(t *testing.T) {
+	var log []string
+	m := require.Must(newPuppets(t, &log, nil, nil))(t)
+	b := m.hardware.(*testBoard).b
+	m.advance(1, 5*clock.PerCycle)
+	require.Equal(t, fmt.Sprint(b.CPUs(), b.Time(1)/clock.PerCycle, b.Hz() == m.cfg.CPU.Hz, b.Stopped(0), b.Stopped(1), b.Description() == &m.cfg.CPU, b.Memory() == m.mem),
+		"2 5 true false true true true", "what a board sees")
+	b.Print("said")
+	b.End("reset")
+	require.Equal(t, m.Console()+m.Ended(), "saidreset", "what a board does")
+	m.Resume()
+	b.Fail(1, errors.New("does what it must not"))
+	require.Error(t, m.Run(), "cpu 1 does what it must not; pc", "a failure")
+	clear(m.bound)
+	for range 10 {
+		require.Error(t, m.checkNatives(), "provides: printk, sim_", "natives that nothing provides come sorted")
+	}
 }

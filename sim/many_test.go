@@ -133,6 +133,8 @@ func TestLimits(t *testing.T) {
 	}
 	_, err := sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.Board = nil }))
 	require.That(t, err != nil && strings.Contains(err.Error(), "needs a board"), "no board: %v", err)
+	_, err = sim.New(pctest.Config(t, 1, func(c *sim.Config) { c.CPU.Events = nil }))
+	require.Error(t, err, "machine ", "CPUs without costs")
 	for n, change := range map[int]func(c *sim.Config){
 		1: func(c *sim.Config) { c.CPU.L2.Line *= 2 },
 		2: func(c *sim.Config) { c.CPU.L2.Line *= 2 },         // several CPUs share lines

@@ -134,6 +134,20 @@ func TestProfileStacks(t *testing.T) {
 	require.That(t, maps.Equal(stacks, want), "stacks %v, want %v", stacks, want)
 }
 
+// TestProfileOfDeepStacks has two functions call each other without an end.
+func TestProfileOfDeepStacks(t *testing.T) {
+	im := loadGood(t)
+	p, calls := NewProfile(im), [2]uint64{symbolAt(t, im, "outer"), symbolAt(t, im, "inner")}
+	for i := range 3 * maxDepth {
+		p.Step(&cpus.Step{PC: calls[i%2], Code: []byte{0}, End: clock.PerCycle})
+	}
+	deepest := 0
+	for _, s := range require.Must(profile.ParseData(written(t, p)))(t).Sample {
+		deepest = max(deepest, len(s.Location))
+	}
+	require.Equal(t, deepest, maxDepth, "functions of the deepest stack")
+}
+
 // symbolAt is the address of a symbol.
 func symbolAt(t *testing.T, im *image.Image, name string) uint64 {
 	t.Helper()
