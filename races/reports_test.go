@@ -88,3 +88,16 @@ func TestLeaksAreNoticed(t *testing.T) {
 		require.That(t, (v != nil) == want && (v == nil || v.Kind == Leaked && strings.Contains(v.String(), "pieces of memory are taken")), "%d pieces leak: %v", leak, v)
 	}
 }
+
+// TestTextThatIsNotMapped ends a machine whose text cannot be read.
+func TestTextThatIsNotMapped(t *testing.T) {
+	for name, look := range map[string]func(g guest){
+		"to read":    func(g guest) { g.Text(16, 4) },
+		"to compare": func(g guest) { g.TextIs(16, []byte{1}) },
+	} {
+		l := labOf(t, "optimize", "breakpoint", Options{})
+		l.watch = func(x *trial) { look(guest{x.m}) }
+		_, err := l.run(newRandom(1), 0, 1)
+		require.Error(t, err, "not mapped", "text %s", name)
+	}
+}
