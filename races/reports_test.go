@@ -38,10 +38,11 @@ func TestViolationsAreTold(t *testing.T) {
 		opt.Schedules, opt.Mutant, opt.Enough, opt.Workers = 600, v.Catches[0], 1, 1
 		tally := require.Must(Search(s, v, opt))(t)
 		require.Need(t, len(tally.Found) > 0, "%s/%s does not catch %s", name, v.Name, opt.Mutant)
-		told := require.Must(Tell(s, v, opt, &tally.Found[0], 60, nil))(t)
-		text := "not told\n"
+		tried, on := 0, sha256.New() // the way there
+		told := require.Must(Tell(s, v, opt, &tally.Found[0], 60, func(left, choices int) { tried++; fmt.Fprintln(on, left, choices) }))(t)
+		text := fmt.Sprintf("%d stories tried, %.6x\n", tried, on.Sum(nil))
 		if told != nil {
-			text = fmt.Sprintf("%s\n%d preemptions: %s\n%s\n", told.Violation, told.Preemptions, told.Choices, strings.Join(told.Lines, "\n"))
+			text += fmt.Sprintf("%s\n%d preemptions: %s\n%s\n", told.Violation, told.Preemptions, told.Choices, strings.Join(told.Lines, "\n"))
 		}
 		holdReport(t, name, text)
 		var replayed strings.Builder

@@ -218,6 +218,22 @@ func TestOptionsAreChecked(t *testing.T) {
 		tt.change(&o)
 		require.Error(t, o.Check(), tt.want, "%+v", o)
 	}
+	for name, x := range map[string]struct {
+		set       func(o *Options, n int64)
+		low, high int64
+	}{
+		"schedules":   {func(o *Options, n int64) { o.Schedules = uint64(n) }, 1, 1e12},
+		"depth":       {func(o *Options, n int64) { o.Depth = int(n) }, 1, 100},
+		"preemptions": {func(o *Options, n int64) { o.Preemptions = int(n) }, 0, 100},
+		"workers":     {func(o *Options, n int64) { o.Workers = int(n) }, 0, 1 << 30},
+		"violations":  {func(o *Options, n int64) { o.Enough = int(n) }, 0, 1 << 30},
+	} {
+		for n, ok := range map[int64]bool{x.low - 1: false, x.low: true, x.high: true, x.high + 1: x.high == 1<<30} {
+			o := Default()
+			x.set(&o, n)
+			require.That(t, (o.Check() == nil) == ok, "%d %s: %v", n, name, o.Check())
+		}
+	}
 }
 
 // FuzzParse looks for scenario files that break the reader, or that it accepts with numbers no machine
