@@ -132,7 +132,6 @@ func (m *Machine) checkNatives() error {
 		f, ok := m.bound[s.Name]
 		if !ok {
 			missing = append(missing, s.Name)
-			continue
 		}
 		m.natives[s.Addr] = boundNative{s.Name, f, s.Name == returnSlot}
 	}
