@@ -91,8 +91,8 @@ func (k *stacks) function(pc uint64) (code uint64, start, named bool) {
 
 // leave ends the frames of exceptions that have ended: those entered in another context, above one of this context.
 func (k *stacks) leave(context uint8) {
-	for i := len(k.frames) - 1; i >= 0; i-- {
-		if k.frames[i].context == context {
+	for i, f := range slices.Backward(k.frames) {
+		if f.context == context {
 			k.frames = k.frames[:i+1]
 			return
 		}
@@ -101,8 +101,8 @@ func (k *stacks) leave(context uint8) {
 
 // back returns to a function that has been called.
 func (k *stacks) back(code uint64) bool {
-	for i := len(k.frames) - 1; i >= 0; i-- {
-		if k.frames[i].code == code {
+	for i, f := range slices.Backward(k.frames) {
+		if f.code == code {
 			k.frames = k.frames[:i+1]
 			return true
 		}
@@ -118,7 +118,7 @@ func (k *stacks) call(code uint64, context uint8) {
 		to = newNode()
 		from.node.calls[from.pc] = to
 	}
-	k.frames = append(k.frames, frame{code, context, 0, to})
+	k.frames = append(k.frames, frame{code: code, context: context, node: to})
 }
 
 // each visits the accounts of all stacks: callers before what they called, by ascending addresses. The stack has the
