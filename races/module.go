@@ -145,8 +145,8 @@ func refused(a *Action, err error) error {
 
 // exit unregisters the module's probes but for some, the last one first.
 func (t *trial) exit(left []int) error {
-	for i := len(t.probes) - 1; i >= 0; i-- {
-		if !t.l.s.Probes[i].Module || t.probes[i] == nil || slices.Contains(left, i) {
+	for i, p := range slices.Backward(t.probes) {
+		if !t.l.s.Probes[i].Module || p == nil || slices.Contains(left, i) {
 			continue
 		}
 		if err := t.unregister(&Action{Probes: []int{i}}); err != nil {
