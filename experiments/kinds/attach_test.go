@@ -38,6 +38,8 @@ func TestAttachStops(t *testing.T) {
 		t.Errorf("%v stops; removing takes %v us, and cleaning up %v", m[kinds.MetricStops(kinds.StepOptimize)],
 			m[kinds.MetricStep(kinds.StepRemove)], m[kinds.MetricStep(kinds.StepClean)])
 	}
+	_, noted := m[kinds.MetricLosses(kinds.StepOptimize)]
+	require.That(t, !noted, "idle CPUs have lost %v us", m[kinds.MetricLosses(kinds.StepOptimize)])
 }
 
 // TestAttachRefuses: where the image has no places, or no nops of functions, the error says so.

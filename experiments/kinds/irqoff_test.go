@@ -21,7 +21,7 @@ func TestTimersAreLateByWhatIsMasked(t *testing.T) {
 	}
 	for name, point := range map[string]string{"irq-off": "k", "irq-off-power5": "k", "irq-off-tc2-a15": "e"} {
 		for _, sets := range numbers {
-			plan := require.Must(planning.NewLoader().Plan(name, []string{sets}))(t)
+			plan := require.Must(planning.NewLoader().Plan(name, []string{sets, "workload.hits=100"}))(t)
 			for _, p := range plan.Points {
 				if p.Name != point {
 					continue
@@ -45,7 +45,7 @@ func TestTimersAreLateByWhatIsMasked(t *testing.T) {
 func TestLongHandlers(t *testing.T) {
 	exptest.Alone(t)
 	off := func(name, handler string) float64 {
-		plan := require.Must(planning.NewLoader().Plan(name, []string{"workload.interrupts=10", "points.k.handler=" + handler}))(t)
+		plan := require.Must(planning.NewLoader().Plan(name, []string{"workload.interrupts=10", "workload.hits=100", "points.k.handler=" + handler}))(t)
 		m := require.Must(kinds.Measure(&plan.Points[0]))(t)
 		for _, q := range m.Quantities {
 			if q.Metric == kinds.MetricOff {

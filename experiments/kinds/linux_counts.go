@@ -63,7 +63,7 @@ func (s *site) counts(p *schema.Point, kernel lookup, plain, with *stretch, seen
 	}
 	c.Missed, _ = seen.at(kernel, "kprobes_inc_nmissed_count")
 	returned, ok := seen.at(kernel, "rethook_trampoline_handler", "__kretprobe_trampoline_handler", "trampoline_handler")
-	if ok && entered > 0 {
+	if ok {
 		c.Returns = max(entered-c.Missed-returned, 0)
 	}
 	return c, nil

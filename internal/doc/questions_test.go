@@ -2,6 +2,7 @@ package doc
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"reflect"
@@ -192,4 +193,15 @@ func TestMerge(t *testing.T) {
 		fmt.Fprintf(&out, "%.20s for %.40q: %q\n", x[0], x[1:], Suggest(x[0], x[1:]))
 	}
 	require.Golden(t, *update, "merged.txt", []byte(out.String()))
+}
+
+// TestJoin takes the mistakes of an error one by one, and gives another error a place.
+func TestJoin(t *testing.T) {
+	var all, parts Errors
+	parts.Add(Pos{Line: 2}, "x")
+	parts.Add(Pos{Line: 1}, "y")
+	all.Join(Pos{Line: 5}, nil)
+	all.Join(Pos{Line: 4}, fmt.Errorf("with more: %w", parts.Err()))
+	all.Join(Pos{Line: 3}, errors.New("z"))
+	require.Equal(t, fmt.Sprint(all), fmt.Sprint(Errors{{Pos{Line: 1}, "y"}, {Pos{Line: 2}, "x"}, {Pos{Line: 3}, "z"}}), "what was joined")
 }

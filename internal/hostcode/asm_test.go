@@ -214,6 +214,16 @@ func TestShortest(t *testing.T) {
 	}
 }
 
+// TestAlign fills up to the next multiple, and no further.
+func TestAlign(t *testing.T) {
+	for n := range 33 {
+		a := Asm{room: make([]byte, 64)}
+		a.byte(make([]byte, n)...)
+		a.Align(16)
+		require.Equal(t, a.Len(), (n+15)/16*16, "%d bytes", n)
+	}
+}
+
 // TestFullRoom writes more than there is room for: nothing is written behind the end, and the writer says so.
 func TestFullRoom(t *testing.T) {
 	var a Asm
