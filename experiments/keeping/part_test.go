@@ -26,13 +26,13 @@ import (
 func TestPart(t *testing.T) {
 	var pieces []Load
 	total := int64(0)
-	for i := range 997 {
+	for i := range 197 {
 		cost := int64(i%17) * 1e9
 		pieces, total = append(pieces, Load{sha256.Sum256([]byte{byte(i), byte(i >> 8)}), cost}), total+max(1, cost)
 	}
 	turned := slices.Clone(pieces)
 	slices.Reverse(turned)
-	for _, n := range []int{1, 2, 3, 40, 996, 1200} {
+	for _, n := range []int{1, 2, 3, 40, 196, 300} {
 		seen := map[int]int{}
 		for i := 1; i <= n; i++ {
 			mine, cost := Shard{i, n}.Part(pieces), int64(0)

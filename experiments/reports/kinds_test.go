@@ -26,7 +26,7 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 	require.That(t, len(exptest.Small) == len(planning.Kinds())-elsewhere, "%d kinds are tried, of %d", len(exptest.Small), len(planning.Kinds())-elsewhere)
 	names := []string{schema.KindScaling} // its points have several CPUs
 	if !testing.Short() {
-		names = append(names, hosttools.Share(t, "kinds", 3, slices.DeleteFunc(slices.Sorted(maps.Keys(exptest.Small)), func(name string) bool {
+		names = append(names, hosttools.Share(t, "kinds", 6, slices.DeleteFunc(slices.Sorted(maps.Keys(exptest.Small)), func(name string) bool {
 			return name == schema.KindScaling
 		}))...)
 	}
@@ -55,7 +55,7 @@ func TestKindsAreTheSameEverywhere(t *testing.T) {
 
 // TestFiguresOfKinds draws every figure of the experiments from their baselines.
 func TestFiguresOfKinds(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(exptest.Small)) {
+	for _, name := range hosttools.Share(t, "kinds, of whose figures TestFigures has sums", 3, slices.Sorted(maps.Keys(exptest.Small))) {
 		s, err := compare.LoadBaseline("../../results/baselines/" + name + ".csv")
 		if err != nil {
 			t.Error(err)

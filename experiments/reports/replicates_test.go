@@ -23,7 +23,7 @@ func TestReplicatesAreTheSameEverywhere(t *testing.T) {
 	exptest.Alone(t)
 	var want map[string][]byte
 	for _, workers := range []int{1, 4} {
-		p := require.Must(planning.NewLoader().Plan(exptest.E5410, []string{"replicates=3", "workload.hits=20", "seed=7"}))(t)
+		p := require.Must(planning.NewLoader().Plan(exptest.E5410, []string{"replicates=2", "workload.hits=20", "seed=7"}))(t)
 		r := reports.Collect(p).Report((&running.Runner{Measure: kinds.Measure, Workers: workers}).Run(p))
 		got, err := r.Files()
 		if err != nil || r.Err() != nil {

@@ -44,7 +44,10 @@ func TestPageInABrowser(t *testing.T) {
 	for _, c := range []struct {
 		name, scheme string
 		paper        uint32 // grey level of the corner, in 256
-	}{{"light", "1", 0xff}, {"dark", "0", 0x15}} {
+	}{{"dark", "0", 0x15}, {"light", "1", 0xff}} {
+		if c.name == "light" && !hosttools.Whole(t, "the light page in a browser", "the dark one") {
+			continue
+		}
 		shot := filepath.Join(cmp.Or(os.Getenv("KPROBESIM_FIGURES"), t.TempDir()), "report-"+c.name+".png")
 		browse(t, page, "--blink-settings=preferredColorScheme="+c.scheme, "--screenshot="+shot)
 		f := require.Must(os.Open(shot))(t)
@@ -63,17 +66,19 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
-// TestTablesSort clicks the head of a column once and twice. The first column of numbers has 2310 above 9, which
-// letters would sort the other way round.
+// TestTablesSort clicks the head of a column twice, and keeps what the table is like after each. The first column of numbers has 2310
+// above 9, which letters would sort the other way round.
 func TestTablesSort(t *testing.T) {
-	const click = `document.querySelector("#run-1 th.n button").click();`
-	for _, c := range []struct{ clicks, order, first, second string }{
-		{click, "ascending", "9.0", "2310.0"}, {click + click, "descending", "2310.0", "9.0"},
-	} {
-		dom := browse(t, pageFile(t, "<script>"+c.clicks+"</script>"), "--dump-dom")
-		_, run, _ := strings.Cut(dom, `id="run-1"`)
-		_, run, ok := strings.Cut(run, `aria-sort="`+c.order+`"`)
-		first, second := strings.Index(run, `>`+c.first+`<`), strings.Index(run, `>`+c.second+`<`)
+	const click = `for (let i = 0; i < 2; i++) {
+		document.querySelector("#run-1 th.n button").click();
+		document.body.append("after click " + i + ": " + document.querySelector("#run-1").outerHTML);
+	}`
+	dom := browse(t, pageFile(t, "<script>"+click+"</script>"), "--dump-dom")
+	_, dom, _ = strings.Cut(dom, "after click 0: ")
+	once, twice, _ := strings.Cut(dom, "after click 1: ")
+	for _, c := range []struct{ run, order, first, second string }{{once, "ascending", "9.0", "2310.0"}, {twice, "descending", "2310.0", "9.0"}} {
+		_, run, ok := strings.Cut(c.run, `aria-sort="`+c.order+`"`)
+		first, second := strings.Index(run, `&gt;`+c.first+`&lt;`), strings.Index(run, `&gt;`+c.second+`&lt;`)
 		require.That(t, ok && first >= 0 && second >= first, "%s: head %v, %s at %d and %s at %d", c.order, ok, c.first, first, c.second, second)
 	}
 }
