@@ -56,8 +56,7 @@ func (t *trial) share() (*sharing, error) {
 	stack, err := t.l.im.Enum("THREAD_SIZE")
 	x := newSharing(t.m.Image().SymbolText)
 	x.t, x.stack = t, uint64(stack)
-	kernel := [2]uint64{1 << (t.l.im.Bits - 1), 1 << (t.l.im.Bits - 1) << 1}
-	kernel[1]-- // of 64 bits all
+	kernel := [2]uint64{1 << (t.l.im.Bits - 1), math.MaxUint64} // of 32 bits none is as high
 	for i := range t.m.CPUs() {
 		t.m.CPU(i).Debug(x, cpus.Stops{Data: [][2]uint64{kernel}, At: math.MaxInt64})
 	}

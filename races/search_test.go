@@ -246,6 +246,15 @@ func TestWhatScenariosMustNotDoIsNoticed(t *testing.T) {
 	}
 }
 
+// TestViolationsAreCounted keeps the first outcomes of a search, and counts all.
+func TestViolationsAreCounted(t *testing.T) {
+	opt := Options{Schedules: 3 * keep, Policy: Random, Workers: 1, batch: 1}
+	tally := require.Must(search(&opt, func(_ chooser, first, _ uint64) ([]Outcome, error) {
+		return []Outcome{{N: first, Violation: &Violation{}}}, nil
+	}))(t)
+	require.That(t, len(tally.Found) == keep && tally.Violations == 3*keep, "%d of %d are kept", len(tally.Found), tally.Violations)
+}
+
 // TestPanicsAreErrors wants a defect of this program to end a search, not the program.
 func TestPanicsAreErrors(t *testing.T) {
 	opt := Options{Schedules: 3000, Policy: Random, Workers: 2}
