@@ -135,3 +135,18 @@ func TestSymbolsOfKernels(t *testing.T) {
 	}
 	require.Lines(t, "testdata/symbols.txt", all.String(), *update)
 }
+
+// TestTablesOfModules keeps probes away from what a module's table lists, in kernels that know such tables, until the module goes.
+func TestTablesOfModules(t *testing.T) {
+	for image, knows := range map[string]bool{"x86_64-2010": false, "ppc64-2017": false, "i386-2020-untraced": true} {
+		g := newGuest(t, image, plain())
+		fn, _ := g.im.Func("work_frame")
+		at := value(g.Alloc(8, 8))(g)
+		g.do(g.Store(at, g.size(), fn.Entry))
+		add := func() error { return require.Err(g.k.Add(g, Spec{Symbol: "work_frame", Handler: "handler_empty"})) }
+		require.NoError(t, g.k.ForbidInModule(Span{at, at + uint64(g.size())}))
+		require.Equal(t, errors.Is(add(), EINVAL), knows, "%s refuses what a module's table lists", image)
+		g.k.ForgetModule(Span{fn.Entry, fn.Entry + 1})
+		require.NoError(t, add())
+	}
+}
