@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,11 +148,14 @@ func TestHeaders(t *testing.T) {
 func TestForecast(t *testing.T) {
 	c := NewCosts(nil)
 	c.Results(time.Second, 100)
-	points := make([]schema.Point, 3)
+	points, spread := make([]schema.Point, 3), 0.0
 	for i := range points {
 		points[i] = schema.Point{Target: &targets.Target{}, Machine: &machines.Machine{}, Kind: fmt.Sprint(i)}
 		points[i].Workload.Hits = int64(1000 * i)
-		c.add(points[i].Sort(), Cost{Points: 1, Work: 100, Seconds: float64(3 - i), Memory: float64(7 * i), Results: 10})
+		second, deviation := float64(3-i)/100, float64(1+i)/1000 // of a unit of work
+		spread += deviation * points[i].Work()
+		squares := 100 * (second*second + deviation*deviation)
+		c.add(points[i].Sort(), Cost{Points: 1, Work: 100, Seconds: 100 * second, Squares: squares, Memory: float64(7 * i), Results: 10})
 	}
 	want := Forecast{Points: len(points), Processor: time.Second, Machine: 14, Results: 100}
 	for i := range points {
@@ -159,6 +163,7 @@ func TestForecast(t *testing.T) {
 		want.Processor, want.Longest, want.Results = want.Processor+took, max(want.Longest, took), want.Results+10
 	}
 	got := c.Forecast(points)
-	got.Spread = 0 // TestCosts has variances
+	require.That(t, math.Abs(got.Spread.Seconds()/spread-1) < 1e-6, "the spread is %v, want %v s", got.Spread, spread)
+	got.Spread = 0
 	require.Equal(t, got, want, "the forecast is")
 }

@@ -103,3 +103,15 @@ func TestLook(t *testing.T) {
 		}
 	})
 }
+
+// TestSeveralExperiments has the experiment of each row in a table of several, and in no other.
+func TestSeveralExperiments(t *testing.T) {
+	for n, want := range []string{"[]", "[[k]]", "[[a k] [b k]]"} {
+		s := &results.Set{}
+		for _, name := range []string{"a", "b"}[:n] {
+			p := results.Point{Experiment: name, Machine: "m", ISA: "i", Era: "2010", CPUs: 1, Probe: "k"}
+			require.NoError(t, s.Add(results.Record{Point: p, Metric: results.MetricCycles, Unit: "cycles", Role: results.Simulated}))
+		}
+		require.Equal(t, fmt.Sprint(sweepTable(s, presentation{}).Rows), want, "rows of %d experiments", n)
+	}
+}
