@@ -127,8 +127,8 @@ type Fusion struct {
 // checkPipes holds a core with pipes against its limits, and one without against having none.
 func (c *Config) checkPipes(isa *ISA, fail func(string, ...any)) {
 	if !c.BackEnd.On {
-		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.UnlaminatesFirst > 0 || c.FrontEnd.Decoders > 0 || c.FrontEnd.FoldsStack || c.FrontEnd.FoldsReads || c.FrontEnd.FusesNops || c.FrontEnd.FastBranches > 0 {
-			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates, folds_stack, folds_stack_reads, fuses_nops, fast_branches and decoders are for cores that have it")
+		if len(c.Pipes) > 0 || c.OpCache != (OpCache{}) || len(c.Fusion.Pairs) > 0 || len(c.FrontEnd.Unlaminates) > 0 || c.FrontEnd.UnlaminatesFirst > 0 || c.FrontEnd.Decoders > 0 || c.FrontEnd.FoldsStack || c.FrontEnd.FoldsReads || c.FrontEnd.FusesNops || c.FrontEnd.FastBranches > 0 || c.Predictor.Tagged.Override > 0 {
+			fail("back_end: missing; sets of pipes, op_cache, fusion, unlaminates, folds_stack, folds_stack_reads, fuses_nops, fast_branches, override and decoders are for cores that have it")
 		}
 		return
 	}

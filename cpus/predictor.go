@@ -1,6 +1,10 @@
 package cpus
 
-import "fmt"
+import (
+	"fmt"
+
+	"kprobesim/internal/clock"
+)
 
 // PredictorConfig describes the branch predictor: gshare for directions, a table for indirect targets, which the
 // history may be hashed into, a circular return stack.
@@ -24,6 +28,11 @@ type TaggedTables struct {
 	Bits              int // logarithm of the entries of one
 	TagBits           int
 	Shortest, Longest int // history of the first and of the last table, in branches
+	// Override is a bubble of the front end behind a branch of which a prediction by address alone was fetched first, and one that knows the history
+	// said otherwise and was right (D. Jimenez, S. Keckler and C. Lin, "The impact of delay on the design of branch predictors",
+	// MICRO 2000). The first one has two bits for each branch, and the last target of an indirect one. Of cores with a back end
+	// alone.
+	Override clock.Ticks
 }
 
 func (t *TaggedTables) check() error {

@@ -37,7 +37,8 @@ func (mr *machineReader) core(r *doc.Reader) {
 	if predictor.Has("tagged") {
 		g := &p.Tagged
 		mr.section(predictor.Sub("tagged", true), count("tables", &g.Tables, 1, 16), count("bits", &g.Bits, 4, 14),
-			count("tag_bits", &g.TagBits, 4, 15), count("shortest", &g.Shortest, 1, 1000), count("longest", &g.Longest, 1, 1000))
+			count("tag_bits", &g.TagBits, 4, 15), count("shortest", &g.Shortest, 1, 1000), count("longest", &g.Longest, 1, 1000),
+			mr.cycles("override", &g.Override, false))
 	}
 	mr.section(predictor, count("history_bits", &p.HistoryBits, 0, 32),
 		count("table_bits", &p.TableBits, 1, 24), count("target_entries", &p.TargetEntries, 1, 1<<16),

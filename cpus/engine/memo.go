@@ -74,7 +74,8 @@ const (
 	_         // streaming
 	oneInput  // their number
 	allInputs = (inputs - 1) * oneInput
-	keyStart  = 12           // the first instruction
+	overrode  = 1 << 12      // of a branch: a first prediction was wrong, and the one behind it right
+	keyStart  = 13           // the first instruction
 	keyEnd    = keyStart + 7 // the instruction behind the last
 	keyBlock  = keyEnd + 7
 	noKey     = ^uint64(0)

@@ -80,6 +80,9 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 1 + rng.IntN(6), Bits: 5, TagBits: 8, Shortest: 3, Longest: 40}
 	}
 	cfg.Predictor.TargetsByDirections = rng.IntN(2) == 0
+	if g := &cfg.Predictor.Tagged; cfg.BackEnd.On {
+		g.Override = clock.Ticks(g.Tables%3) * 2 * clock.PerCycle
+	}
 	return cfg
 }
 

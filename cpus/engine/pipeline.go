@@ -58,6 +58,7 @@ type pipelineShape struct {
 	fusesNops                      bool
 	nop                            uint8  // the class
 	fast                           uint64 // taken branches of a line without a bubble; 0 for none
+	override                       ticks  // bubble behind a first guess that was wrong
 	prices                         [256]pipePrice
 }
 
@@ -144,6 +145,7 @@ func (t *Core) initPipeline(isa *cpus.ISA, cfg *cpus.Config) {
 		p.entering = clock.PerCycle / ticks(max(bits.OnesCount16(p.data), 1))
 		t.words = b.StoreWord != 0
 	}
+	p.override = cfg.Predictor.Tagged.Override
 	p.fast, p.fusesNops, p.nop = uint64(cfg.FrontEnd.FastBranches), cfg.FrontEnd.FusesNops, uint8(slices.Index(isa.Classes, "nop"))
 	p.initFusion(isa, &cfg.Fusion)
 	p.melt(0, make([]uint64, pipeWords))
@@ -336,7 +338,13 @@ func (c *Core) redirectPipes(done ticks) {
 		p.supplied, c.fetched = c.dispatch-clock.PerCycle, c.dispatch-clock.PerCycle
 		return
 	}
-	bubble := c.bubble()
+	bubble := ticks(0)
+	if c.outcome&taken != 0 {
+		bubble = c.bubble()
+	}
+	if c.outcome&overrode != 0 {
+		bubble = max(bubble, p.override)
+	}
 	p.supplied = max(p.supplied, c.dispatch-c.lead) + bubble
 	c.fetched = max(c.fetched, c.dispatch-c.lead) + bubble
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/rand/v2"
+	"slices"
 	"unsafe"
 
 	"kprobesim/cpus"
@@ -27,8 +28,9 @@ type predictor struct {
 	depth    int // entries of returns in use
 	top      int
 	tagged   *tagged // tables beside counters, or nil
-	asleep   bool    // branches are not predicted, and teach nothing
-	aside    bool    // they are not, or there is a loop buffer
+	first    *firstGuess
+	asleep   bool // branches are not predicted, and teach nothing
+	aside    bool // they are not, or there is a loop buffer
 }
 
 // Counters begin at weakly not taken, and the history with zero, so that a run depends on nothing
@@ -49,6 +51,31 @@ func (p *predictor) init(pc cpus.PredictorConfig, align uint8) {
 	p.tmask = uint32(pc.TargetEntries - 1)
 	p.returns = make([]uint64, pc.ReturnStack)
 	p.tagged = newTagged(pc.Tagged)
+	if pc.Tagged.Override > 0 {
+		p.first = &firstGuess{slices.Clone(p.counters), slices.Clone(p.targets)}
+	}
+}
+
+// firstGuess predicts before the tables do, by address alone.
+type firstGuess struct {
+	counters []uint8 // two bits each
+	targets  []uint64
+}
+
+// guess trains on the direction of a branch, and reports whether it was expected.
+func (f *firstGuess) guess(pc uint32, taken bool) bool {
+	k := &f.counters[pc&uint32(len(f.counters)-1)]
+	expected := *k >= 2 == taken
+	learnBase(k, taken)
+	return expected
+}
+
+// target trains on an indirect branch, and reports whether it was expected.
+func (f *firstGuess) target(pc uint32, to uint64) bool {
+	t := &f.targets[pc&uint32(len(f.targets)-1)]
+	expected := *t == to
+	*t = to
+	return expected
 }
 
 // recall fills the predictor with what other code may have left in it: counters in any state, and any
@@ -57,6 +84,9 @@ func (p *predictor) init(pc cpus.PredictorConfig, align uint8) {
 func (p *predictor) recall(numbers *rand.PCG) {
 	for i := range p.counters {
 		p.counters[i] = uint8(numbers.Uint64() & 3)
+	}
+	if p.first != nil {
+		copy(p.first.counters, p.counters)
 	}
 	p.history = uint32(numbers.Uint64()) & p.histMask
 	for range pastBits {
@@ -193,9 +223,14 @@ func (c *Core) trainTagged(taken bool) {
 	if taken {
 		c.history |= 1 & c.histMask
 	}
-	if c.tagged.train(uint32(c.R[PC]>>(c.tshift&63)), c.counter(c.R[PC], 0), taken) {
+	pc := uint32(c.R[PC] >> (c.tshift & 63))
+	late := c.first != nil && !c.first.guess(pc, taken)
+	switch {
+	case c.tagged.train(pc, c.counter(c.R[PC], 0), taken):
 		c.Counts.Mispredicts++
 		c.outcome |= mispredicted
+	case late:
+		c.outcome |= overrode
 	}
 }
 
@@ -228,9 +263,13 @@ func (c *Core) Indirect(to uint64) {
 	c.loop.reset()
 	c.Counts.Branches++
 	c.outcome |= taken
-	if c.target(c.R[PC], to) {
+	late := c.first != nil && !c.first.target(uint32(c.R[PC]>>(c.tshift&63)), to)
+	switch {
+	case c.target(c.R[PC], to):
 		c.Counts.Mispredicts++
 		c.outcome |= mispredicted
+	case late:
+		c.outcome |= overrode
 	}
 	c.R[PC] = to
 }

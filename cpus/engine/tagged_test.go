@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 )
 
@@ -126,4 +127,52 @@ func TestUsefulEntriesAge(t *testing.T) {
 		e, _ := g.entry(i, pc)
 		require.That(t, e.useful == 0 && e.tag == 0, "table %d: %+v", i, *e)
 	}
+}
+
+// TestOverride has branches that follow a pattern, and targets by turns. All are predicted, but what predicts first has two bits for each
+// branch and its last target: where it is wrong, the front end loses some cycles.
+func TestOverride(t *testing.T) {
+	pc := cpus.PredictorConfig{HistoryBits: 16, TableBits: 10, TargetEntries: 1 << 10, ReturnStack: 4}
+	pc.Tagged = cpus.TaggedTables{Tables: 4, Bits: 9, TagBits: 11, Shortest: 4, Longest: 40, Override: 1}
+	for _, x := range []struct {
+		pattern string
+		late    int // of 16 branches
+	}{{"0", 0}, {"1", 0}, {"01", 8}, {"0011", 12}, {"0111", 4}, {"00000001", 2}, {"0000111100001111", 8}} {
+		c := Core{AddrMask: ^uint64(0)}
+		c.predictor.init(pc, 0)
+		late, targets := 0, 0
+		for i := range 4016 {
+			c.R[PC], c.outcome = 0x40, 0
+			bit := x.pattern[i%len(x.pattern)]
+			c.Conditional(bit == '1', 0x10)
+			if i >= 4000 {
+				require.That(t, c.outcome&mispredicted == 0, "%s: branch %d is mispredicted", x.pattern, i)
+				late += int(c.outcome & overrode / overrode)
+			}
+			c.R[PC], c.outcome = 0x80, 0
+			c.Indirect(0x1000 + uint64(bit)<<8)
+			if i >= 4000 {
+				require.That(t, c.outcome&mispredicted == 0, "%s: target %d is mispredicted", x.pattern, i)
+				targets += int(c.outcome & overrode / overrode)
+			}
+		}
+		changes := 0
+		for i := range 16 {
+			if x.pattern[i%len(x.pattern)] != x.pattern[(i+1)%len(x.pattern)] {
+				changes++
+			}
+		}
+		require.That(t, late == x.late && targets == changes, "%s: %d of 16 branches and %d targets are late, want %d and %d", x.pattern, late, targets, x.late, changes)
+	}
+	// An inner loop of two rounds: its branch is taken by turns, and two bits that begin in between are wrong each time. At first all is mispredicted.
+	cycles := func(override int64) int64 {
+		const rounds = 200
+		cfg := pipedCore()
+		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 4, Bits: 9, TagBits: 11, Shortest: 4, Longest: 40, Override: clock.Ticks(override) * clock.PerCycle}
+		x := newToy(t, cfg, 1<<20, 0x1000, [4]byte{toyAdd, 1, 0, rounds}, [4]byte{toyAdd, 2, 0, 2}, count(2, -1), count(1, -3), [4]byte{toyHalt})
+		x.Run(soon)
+		return int64(x.Now()/clock.PerCycle) / rounds
+	}
+	lost := cycles(40) - cycles(0)
+	require.That(t, lost > 70 && lost <= 80, "a round loses %d cycles, want nearly 80", lost)
 }

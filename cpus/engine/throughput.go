@@ -97,7 +97,7 @@ func (c *Core) settleBlock(b *timed) bool {
 		c.irregular = 0
 	}
 	c.count += uint64(len(b.ops))
-	if c.outcome == taken { // as settleBranch does, without what the window model needs
+	if c.outcome&^overrode == taken { // as settleBranch does, without what the window model needs
 		c.fetched = max(c.fetched, at-c.lead) + c.ev[evTaken]
 		at = max(at, c.fetched)
 	}

@@ -143,8 +143,11 @@ func (g *Code) Return() {
 	g.tail(wayElsewhere)
 }
 
-// Indirect ends the block by a branch to the address in Main that was computed.
+// Indirect ends the block by a branch to the address in Main that was computed. First guesses are left to the reference function.
 func (g *Code) Indirect() {
+	if g.declined = g.timed && g.c.first != nil; g.declined {
+		return
+	}
 	g.Store(8, g.Register(PC), h.Main)
 	if g.timed {
 		g.Const(h.Spare, g.predicted())
