@@ -7,6 +7,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
@@ -71,6 +72,28 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 	c.write()
 	c.rig.Fill(n, r, c.cpu)
 	return c
+}
+
+// anyShape returns a change of a machine to a random one.
+func anyShape(r *rand.Rand, grouped bool) func(cfg *cpus.Config) {
+	seed := r.Uint64()
+	return func(cfg *cpus.Config) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		cfg.Width, cfg.Window = 5, 5*(1+r.IntN(20))
+		cfg.Groups = cpus.Groups{On: grouped, BranchSlots: r.IntN(2)}
+		cfg.FrontEnd = cpus.FrontEnd{FetchBytes: []int{0, 32}[r.IntN(2)], Queue: r.IntN(30)}
+		const slot = clock.PerCycle / 5
+		for _, name := range ISA().Classes {
+			k := cpus.Cost{
+				Issue: slot * clock.Ticks(1+r.IntN(2)), Latency: slot * clock.Ticks(r.IntN(40)), Latency2: slot * clock.Ticks(r.IntN(3)*r.IntN(20)),
+				Port: []string{"", "alu", "branch"}[r.IntN(3)], Alone: grouped && r.IntN(8) == 0, InOrder: r.IntN(12) == 0,
+			}
+			if k.Alone {
+				k.Issue *= clock.Ticks(1 + r.IntN(8))
+			}
+			cfg.Classes[name] = k
+		}
+	}
 }
 
 // cpu makes a CPU.

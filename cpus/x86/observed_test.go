@@ -6,64 +6,8 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
-	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 )
-
-// counting is an observer that counts, and checks that time does not run backwards.
-type counting struct {
-	t     *testing.T
-	steps uint64
-	end   int64
-}
-
-// Step implements cpus.Observer.
-func (o *counting) Step(s *cpus.Step) {
-	o.steps++
-	require.That(o.t, int64(s.Start) >= o.end && s.End >= s.Start, "step %d at %#x runs from %d to %d after %d", o.steps, s.PC, s.Start, s.End, o.end)
-	o.end = int64(s.End)
-}
-
-// TestObserverChangesNothing runs random code with and without an observer.
-func TestObserverChangesNothing(t *testing.T) {
-	eachMode(t, observerChangesNothing)
-}
-
-func observerChangesNothing(t *testing.T, isa *cpus.ISA) {
-	g := newGen(isa.Bits, 99, 1)
-	for _, x := range groups {
-		x.build(g)
-	}
-	for i := range hosttools.Part(t, "random programs with an observer", 150, 30) {
-		var code []byte
-		for len(code) < 400 {
-			code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)
-		}
-		seed := g.rng.Uint64()
-		plain, watched := observedRun(t, isa, code, seed, false), observedRun(t, isa, code, seed, true)
-		if plain.R != watched.R || plain.Now() != watched.Now() || plain.Counts.Instructions != watched.Counts.Instructions ||
-			plain.flags() != watched.flags() || plain.Counts != watched.Counts {
-			t.Errorf("run %d, seed %#x: %d instructions in %d ticks to rip %#x; observed %d in %d to %#x", i, seed,
-				plain.Counts.Instructions, plain.Now(), plain.PC(), watched.Counts.Instructions, watched.Now(), watched.PC())
-		}
-	}
-}
-
-func observedRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64, observe bool) *CPU {
-	w := newWorld(t, isa, []string{cpus.Window, cpus.Throughput}[rand.New(rand.NewPCG(seed, 7)).IntN(2)], nil)
-	fuzzPages(w, code)
-	c := w.cpu()
-	fuzzState(w, c, seed)
-	if observe {
-		c.Observe(&counting{t: t})
-	}
-	for range 8 {
-		if e := c.Run(c.Now() + 60*4000); e.Reason != cpus.Limit {
-			break
-		}
-	}
-	return c
-}
 
 // spanned is an observer that keeps the addresses in a span, and breaks behind some of them.
 type spanned struct {
@@ -117,7 +61,7 @@ func observeCode(t *testing.T, isa *cpus.ISA) {
 
 // spannedRun executes 500 instructions and returns those that were observed in a span.
 func spannedRun(t *testing.T, isa *cpus.ISA, code []byte, seed uint64, every int, observe string) (*CPU, []uint64) {
-	w := newWorld(t, isa, cpus.Throughput, nil)
+	w := newWorld(t, isa, []string{cpus.Window, cpus.Throughput}[rand.New(rand.NewPCG(seed, 7)).IntN(2)], nil)
 	fuzzPages(w, code)
 	c := w.cpu()
 	fuzzState(w, c, seed)

@@ -7,7 +7,6 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
-	"kprobesim/internal/hosttools"
 )
 
 // TestUntimedCounterCounts reads the time-stamp counter in a loop that is executed without a cost model: it goes on by
@@ -62,27 +61,6 @@ func untimedAgain(t *testing.T) {
 type silent struct{}
 
 func (silent) Step(*cpus.Step) {}
-
-// TestUntimedTracesChangeNothing runs random code in loops, with exceptions, without a cost model: at once, and
-// observed, which goes instruction by instruction.
-func TestUntimedTracesChangeNothing(t *testing.T) { eachPath(t, untimedTraces) }
-
-func untimedTraces(t *testing.T) {
-	programs := hosttools.Part(t, "random loops without a cost model", 40, 6)
-	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
-		g := newGen(isa.Bits, 13, 1)
-		for _, x := range groups {
-			x.build(g)
-		}
-		for i := range programs {
-			var code []byte
-			for len(code) < 10+5*(i%12) {
-				code = append(code, g.forms[g.rng.IntN(len(g.forms))].code...)
-			}
-			compareUntimed(t, isa, code, g.rng.Uint64())
-		}
-	})
-}
 
 // compareUntimed runs code in a loop without a cost model, at once and observed.
 func compareUntimed(t *testing.T, isa *cpus.ISA, code []byte, seed uint64) {
