@@ -279,6 +279,3 @@ func kindOfFigure(name string) string {
 	}
 	return ""
 }
-
-// FiguresOf lists the figures that an experiment of a kind may ask for.
-func FiguresOf(kind string) []string { return kindNamed(kind).figures }

@@ -40,7 +40,7 @@ func TestRedrawForPrint(t *testing.T) {
 // refused, and a figure that was changed by hand stays, under another name where a new one is drawn.
 func TestRedrawChangesNoResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	require.NoError(t, outdir.WriteDir(dir, files(t, 2)))
+	require.NoError(t, outdir.WriteDir(dir, files(t)))
 	write := func(name, text string) {
 		t.Helper()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))

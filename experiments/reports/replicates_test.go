@@ -21,19 +21,10 @@ import (
 // the same figures again.
 func TestReplicatesAreTheSameEverywhere(t *testing.T) {
 	exptest.Alone(t)
-	var want map[string][]byte
-	for _, workers := range []int{1, 4} {
+	want := filesOf(t, func(workers int) *reports.Report {
 		p := require.Must(planning.NewLoader().Plan(exptest.E5410, []string{"replicates=2", "workload.hits=20", "seed=7"}))(t)
-		r := reports.Collect(p).Report((&running.Runner{Measure: kinds.Measure, Workers: workers}).Run(p))
-		got, err := r.Files()
-		if err != nil || r.Err() != nil {
-			t.Fatal(err, r.Err())
-		}
-		for file := range want {
-			require.That(t, bytes.Equal(got[file], want[file]), "%s differs with %d workers", file, workers)
-		}
-		want = got
-	}
+		return reports.Collect(p).Report((&running.Runner{Measure: kinds.Measure, Workers: workers}).Run(p))
+	})
 	dir := t.TempDir() + "/r"
 	require.NoError(t, outdir.WriteDir(dir, want))
 	require.NoError(t, reports.Redraw(dir, nil, reports.Look{}))

@@ -40,38 +40,35 @@ func TestResultsAreTheSameEverywhere(t *testing.T) {
 
 func sameEverywhere(t *testing.T, name string) {
 	var seen steps
-	watched := func(p *schema.Point) (*kinds.Measurement, error) {
+	run := func(workers int, m running.Measure) *reports.Report {
+		p := require.Must(planning.NewLoader().Plan(name, nil))(t)
+		return reports.Collect(p).Report((&running.Runner{Measure: m, Workers: workers}).Run(p))
+	}
+	plain := filesOf(t, func(workers int) *reports.Report { return run(workers, kinds.Measure) })
+	holdFiles(t, "observed", plain, run(1, func(p *schema.Point) (*kinds.Measurement, error) {
 		return kinds.Observed(p, func(*sim.Machine) cpus.Observer { return &seen })
-	}
-	var want map[string][]byte
-	for _, c := range []struct {
-		name           string
-		procs, workers int
-		measure        running.Measure
-	}{
-		{"one processor", 1, 1, kinds.Measure},
-		{"two processors", 2, 5, kinds.Measure},
-		{"observed", 1, 1, watched},
-	} {
-		got := directory(t, name, c.procs, c.workers, c.measure)
-		if want == nil {
-			want = got
-		}
-		require.That(t, slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))), "%s: other files", c.name)
-		for name := range want {
-			require.That(t, bytes.Equal(got[name], want[name]), "%s: %s differs", c.name, name)
-		}
-	}
+	}))
 	require.That(t, seen >= 100_000, "the observer was told of %d instructions only", seen)
 }
 
-// directory runs an experiment of the program and returns the files of its results.
-func directory(t *testing.T, name string, procs, workers int, m running.Measure) map[string][]byte {
+// filesOf returns the results directory of a run, which is the same on one processor with one worker and on two with several.
+func filesOf(t *testing.T, run func(workers int) *reports.Report) map[string][]byte {
 	t.Helper()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	p := require.Must(planning.NewLoader().Plan(name, nil))(t)
-	r := &running.Runner{Measure: m, Workers: workers}
-	report := reports.Collect(p).Report(r.Run(p))
-	f := require.Must(report.Files())(t)
-	return f
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one := run(1)
+	require.NoError(t, one.Err())
+	want := require.Must(one.Files())(t)
+	runtime.GOMAXPROCS(2)
+	holdFiles(t, "five workers", want, run(5))
+	return want
+}
+
+func holdFiles(t *testing.T, how string, want map[string][]byte, r *reports.Report) {
+	t.Helper()
+	require.NoError(t, r.Err())
+	got := require.Must(r.Files())(t)
+	require.That(t, slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))), "%s: other files", how)
+	for name := range want {
+		require.That(t, bytes.Equal(got[name], want[name]), "%s: %s differs", how, name)
+	}
 }
