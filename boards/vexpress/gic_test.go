@@ -56,40 +56,6 @@ func ready(t *testing.T) *port {
 	return p
 }
 
-func TestPriorities(t *testing.T) {
-	run(t, ready(t), []life{
-		{pend + 4, 1 << 10, 42},
-		{pend + 4, 1 << 9, 41},
-		{pmr, 0x48, spurious}, // the mask's own priority is masked
-		{pmr, 0x50, 41},
-		{pmr, 0xff, 41},
-		{bpr, 3, 41},
-		{acknowledged, 41, spurious},
-		{pend + 4, 1 << 8, spurious}, // of the same group by the upper four bits of priority
-		{eoir, 41, 40},
-		{bpr, 2, 40},
-		{unpend + 4, 1 << 8, 42},
-		{pend + 4, 1 << 9, 41},
-		{acknowledged, 41, spurious},
-		{pend + 4, 1 << 8, 40}, // preempts by all five
-		{acknowledged, 40, spurious},
-		{pend + 4, 1 << 8, spurious}, // active and pending: not before it has ended
-		{eoir, 40, 40},
-		{unpend + 4, 1 << 8, spurious},
-		{eoir, 41, 42},
-		{ctlr, 0, spurious},
-		{acknowledged, spurious, spurious},
-		{ctlr, 1, 42},
-		{distributorBase, 0, spurious},
-		{distributorBase, 1, 42},
-		{disable + 4, 1 << 10, spurious},
-		{eoir, 42, spurious}, // not active
-		{enable + 4, 1 << 10, 42},
-		{acknowledged, 42, spurious},
-		{eoir, 42, spurious},
-	})
-}
-
 // TestSplitEnd holds GICC_CTLR.EOImode: the priority drops at the end, and the interrupt stays active until it is
 // deactivated.
 func TestSplitEnd(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -137,25 +136,6 @@ func TestConsole(t *testing.T) {
 	g := newGuest(t, 1, "boot_print", "ready")
 	g.MustRun(t)
 	require.Equal(t, g.Console(), "hello, world.\n", "console")
-}
-
-// TestTwoRunsAreTheSame compares all counters and events of runs with other numbers of host threads.
-func TestTwoRunsAreTheSame(t *testing.T) {
-	var runs []*simtest.Guest
-	for _, threads := range []int{1, 4, 4} {
-		old := runtime.GOMAXPROCS(threads)
-		g := newGuest(t, 4, "boot_ipis", "ticking")
-		g.Set(t, "period", 7)
-		g.MustRun(t)
-		runtime.GOMAXPROCS(old)
-		runs = append(runs, g)
-	}
-	for _, g := range runs[1:] {
-		for i := range 4 {
-			require.That(t, *runs[0].CPU(i).Counters() == *g.CPU(i).Counters(), "cpu %d: the counters of two runs differ", i)
-		}
-		require.That(t, slices.Equal(runs[0].Events, g.Events) && len(g.Events) >= 10, "the events of two runs differ: %d and %d", len(runs[0].Events), len(g.Events))
-	}
 }
 
 // Kinds of entries of the list that boot_list goes through.
