@@ -81,6 +81,7 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 	alone := func() *Machine { return require.Must(puppetsOf(t, &Bare{}, &log, []func(*puppet) bool{}))(t) }
 	m = alone()
+	require.That(t, m.directory == nil, "one CPU pays for coherence")
 	m.At(5, func() {})
 	require.Error(t, alone().Restore(require.Must(m.Keep())(t)), "no device knows", "an event of nobody")
 }
@@ -99,8 +100,23 @@ func TestBackplane(t *testing.T) {
 	m.Resume()
 	b.Fail(1, errors.New("does what it must not"))
 	require.Error(t, m.Run(), "cpu 1 does what it must not; pc", "a failure")
-	clear(m.bound)
+	clear(m.bound) // as if nothing had been bound
 	for range 10 {
 		require.Error(t, m.checkNatives(), "provides: printk, sim_", "natives that nothing provides come sorted")
 	}
+}
+
+// TestTimesOfEvents gives an event the time of its CPU, where that runs, and else of the machine.
+func TestTimesOfEvents(t *testing.T) {
+	var log []string
+	m := require.Must(newPuppets(t, &log, nil, nil))(t)
+	m.advance(0, 3)
+	m.advance(1, 5)
+	m.now = 7
+	var at []clock.Ticks
+	m.Watch(func(e Event) { at = append(at, e.At) })
+	for _, e := range []Event{{CPU: 0}, {CPU: 1}, {CPU: 2}, {CPU: -1}, {CPU: 0, At: 9}} {
+		m.Note(e)
+	}
+	require.Equal(t, fmt.Sprint(at), "[3 7 7 7 9]", "events are at")
 }

@@ -69,6 +69,9 @@ func TestDrawnHeap(t *testing.T) {
 		require.That(t, n >= want && n <= want+1, "replicate %d: %d pages beside two small objects, want %d or one more", i, n, want)
 		require.That(t, seen[base+lo] || i <= 0 || first == base+lo, "replicate %d: the first page was not handed out", i)
 	}
+	m := &Machine{mem: mmu.NewMemory(1 << 21), heap: newHeap(lo, lo+pageBytes/2, base, Layout{Heap: heapUnit})}
+	first, err := m.Alloc(64, 64)
+	require.That(t, err == nil && first == base+lo, "where no page is free the first object is at %#x, %v", first, err)
 	a := newHeap(lo, hi, base, Layout{})
 	if from, to := a.page(), a.page(); from != lo || to != lo || a.begin() != lo {
 		t.Errorf("without a draw pages are sought from %#x and %#x, objects from %#x", from, to, a.begin())
