@@ -319,3 +319,13 @@ func TestPerCPURange(t *testing.T) {
 		require.That(t, at == 0 && (err == nil) == want, "%d bytes: %#x, %v", size, at, err)
 	}
 }
+
+// TestPerCPUOfNobody gives addresses for the CPUs that there are.
+func TestPerCPUOfNobody(t *testing.T) {
+	im := require.Must(image.Load("kernel.elf", imagetest.Kernel().Build()))(t)
+	m := &Machine{image: im, percpu: []uint64{0x100, 0x200}}
+	for cpu, want := range []bool{0: true, 1: true, 2: false} {
+		require.Equal(t, require.Err(m.PerCPU(cpu, "outer")) == nil, want, "an address for cpu %d", cpu)
+	}
+	require.Error(t, require.Err(m.PerCPU(-1, "outer")), "no per-CPU symbol", "an address for nobody")
+}

@@ -43,3 +43,15 @@ func TestStoresGoUnderThoseThatAreSeen(t *testing.T) {
 	m.hideStores()
 	want(2)
 }
+
+// TestRunEndsWithWhatAllSee leaves no store in memory that one CPU alone sees, when a run has ended in its turn.
+func TestRunEndsWithWhatAllSee(t *testing.T) {
+	var log []string
+	m := require.Must(newPuppets(t, &log, nil))(t)
+	m.buffers = []*mmu.StoreBuffer{mmu.NewStoreBuffer(m.mem, 4, nil)}
+	m.showStores(0)
+	m.buffers[0].Store(0x5000, 1, 1)
+	m.End("over")
+	require.NoError(t, m.Run())
+	require.Equal(t, m.mem.Bytes(0x5000, 1)[0], 0, "memory has")
+}
