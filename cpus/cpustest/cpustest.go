@@ -1,8 +1,10 @@
 // Package cpustest has what tests of several instruction sets share: the description of a CPU with round numbers and
-// none of a real processor, the ways to run a program, and executables to compare with an emulator.
+// none of a real processor, machines that are disturbed, and executables to compare with an emulator.
 package cpustest
 
 import (
+	"testing"
+
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
 	"kprobesim/mmu"
@@ -64,5 +66,19 @@ func Ahead(cfg *cpus.Config, seed uint64) {
 		cfg.L3.Exclusive = seed%2 == 0 && one
 		cfg.L3.Inclusive = seed%2 == 1 && !cfg.L1I.Incoherent && one
 		cfg.Prefetch.Pair.Bytes = 2 * cfg.L1D.Line
+	}
+}
+
+// RunOn runs a CPU four times for 2,000 cycles at least, or until it leaves the guest. A shutdown has to say why.
+func RunOn(t *testing.T, c cpus.CPU) {
+	t.Helper()
+	for range 4 {
+		e := c.Run(c.Now() + 60*2000)
+		if e.Reason == cpus.Shutdown && e.Detail == "" {
+			t.Fatal("a shutdown without a reason")
+		}
+		if e.Reason != cpus.Limit {
+			return
+		}
 	}
 }

@@ -8,13 +8,34 @@ import (
 	"testing"
 
 	"kprobesim/cpus"
-	"kprobesim/cpus/cpustest"
+	settings "kprobesim/internal/host"
 )
 
-// eachMemo holds that CPUs end the same however much the window model remembers.
+// eachMemo makes CPUs run by f with the window model remembering nothing, as much as built, all at once, and little,
+// and holds that registers, time and counters are the same each time. Nothing is code of the host the first time, and soon
+// everything is at others. What is for messages.
 func eachMemo(t *testing.T, what string, f func() []*CPU) {
 	t.Helper()
-	cpustest.EachMemo(t, what, func(c *CPU) any { return c.R }, f)
+	built, code := settings.Memo, settings.Code
+	defer func() { settings.Memo, settings.Code = built, code }()
+	settings.Code.Blocks = 1
+	var plain []*CPU
+	for _, b := range [][2]int{{0, 0}, {built.Blocks, built.Runs}, {built.Blocks, 0}, {8, 0}} {
+		settings.Memo.Blocks, settings.Memo.Runs = b[0], b[1]
+		settings.Code.Off = plain == nil
+		all := f()
+		if plain == nil {
+			plain = all
+		}
+		for i, c := range all {
+			want := plain[i]
+			n, m := c.Counters(), want.Counters()
+			if c.R != want.R || c.Now() != want.Now() || *n != *m {
+				t.Fatalf("%s, cpu %d, remembering %d from run %d: %d instructions in %d ticks to %#x, want %d in %d to %#x", what, i,
+					b[0], b[1], n.Instructions, c.Now(), c.PC(), m.Instructions, want.Now(), want.PC())
+			}
+		}
+	}
 }
 
 // TestMemoChangesNothing runs random code in loops, and random accesses to memory that CPUs share.
