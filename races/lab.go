@@ -237,12 +237,8 @@ func (l *lab) options() kprobes.Options {
 
 // silent reports whether the variant's protocol changes text by one store and tells nobody.
 func (l *lab) silent() bool {
-	o := l.target.Probes.Optimizer
-	switch {
-	case o == nil:
-		return false
-	case l.v.Patching == "":
-		return o.Patchings[0] == kprobes.PatchStore
+	if l.v.Patching == "" {
+		return l.target.Probes.Optimizer.Patchings[0] == kprobes.PatchStore
 	}
 	return l.v.Patching == kprobes.PatchStore
 }

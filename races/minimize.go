@@ -90,7 +90,7 @@ func (m *minimizer) find(n uint64, end int, policy func() chooser) (*shown, uint
 		return r
 	}) {
 		if m.spend(r); r.err != nil {
-			return nil, 0, r.err
+			return nil, n, r.err
 		}
 		if !m.shows(r) {
 			continue

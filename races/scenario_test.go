@@ -37,6 +37,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 	for _, tt := range []struct{ old, new, want string }{
 		{`cpus = 2`, `cpus = 0`, "small.toml:4:8: cpus: 0 is outside 1 to 16"},
 		{`cpu = 1`, `cpu = 2`, "small.toml:7:7: callers.0.cpu: the machine has 2 CPUs"},
+		{`cpus = 2`, "cpus = 2\nmemory = 33554432", `"33554432" is no size`},
 		{`"sleep 1"`, `"sleep"`, `action 2, "sleep": 0 words behind the verb`},
 		{`"sleep 1"`, `"slep 1"`, `did you mean "sleep"?`},
 		{`"sleep 1"`, `"   "`, "must not be empty"},

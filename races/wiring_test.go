@@ -81,6 +81,26 @@ func slotPoolOf(c *checker, e sim.Event) *slotPool {
 	return nil
 }
 
+// TestProbesAreKnown wants the checker to know each probe and watchpoint as one that counts and as one that is gone, at actions of its script.
+func TestProbesAreKnown(t *testing.T) {
+	for _, scenario := range []string{"optimize", "user", "watch", "rmmod"} {
+		known := map[string]map[expected]bool{}
+		watched(t, scenario, require.Must(Load(scenario))(t).Variants[0].Name, 2, func(tr *trial) {
+			tr.acting = func(int, string) {
+				for _, p := range tr.checker.calls.probes {
+					if known[p.name] == nil {
+						known[p.name] = map[expected]bool{}
+					}
+					known[p.name][p.state] = true
+				}
+			}
+		})
+		for name, states := range known {
+			require.That(t, states[on] && states[absent], "%s: %s is known as %v", scenario, name, states)
+		}
+	}
+}
+
 // TestHandlersAreProbed wants hits in handlers in the scenario that is about them, and the kernel to count
 // them as missed. The kernel of 2005 takes such a probe away and counts nothing.
 func TestHandlersAreProbed(t *testing.T) {
