@@ -2,10 +2,12 @@ package kinds
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"kprobesim/cpus"
+	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
@@ -83,4 +85,18 @@ func TestSums(t *testing.T) {
 	b := Sample{10, 20, []clock.Ticks{30, 40}, 50, Counts{60, 70, 80, 90}}
 	sum := a.Add(b)
 	require.Equal(t, fmt.Sprint(sum, sum.Sub(a), a), "{11 22 [33 44] 55 {66 77 88 99}} {10 20 [30 40] 50 {60 70 80 90}} {1 2 [3 4] 5 {6 7 8 9}}", "a sum, a difference and what they are of")
+}
+
+// TestPercentile takes the smallest time that at least 99 of a hundred do not exceed: of fewer than a hundred the largest.
+func TestPercentile(t *testing.T) {
+	s := &session{p: pointOf(schema.LinuxProbe{})}
+	for n, want := range map[int]int64{1: 1, 2: 2, 99: 99, 100: 99, 101: 100, 199: 198, 200: 198} {
+		m, late := &Measurement{}, []clock.Ticks{}
+		for i := range n {
+			late = append(late, clock.FromCycles(int64(i+1)*2000)) // a microsecond each
+		}
+		s.noteLate(m, "", late)
+		i := slices.IndexFunc(m.Quantities, func(q Quantity) bool { return q.Metric == metricLate99 })
+		require.Equal(t, m.Quantities[i].Num/m.Quantities[i].Den, want, "of %d", n)
+	}
 }
