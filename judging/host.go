@@ -162,8 +162,10 @@ type Clocked interface {
 	CycleTicks() float64
 }
 
-// Clock measures for a third of a second how fast a core is while it works, at its least and at its most, and how fast its
-// time-stamp counter, in Hz.
+// clockTime is how long Clock measures. A Host learns meanwhile how long the crowded loop takes on a quiet core, if it is quiet then.
+const clockTime = 1500 * time.Millisecond
+
+// Clock measures for a while how fast a core is while it works, at its least and at its most, and how fast its time-stamp counter, in Hz.
 func Clock(h Clocked) (least, most, counter float64, err error) {
 	a, err := h.Values(Now())
 	if err != nil {
@@ -171,7 +173,7 @@ func Clock(h Clocked) (least, most, counter float64, err error) {
 	}
 	begun := time.Now()
 	var ticks []float64
-	for time.Since(begun) < 300*time.Millisecond {
+	for time.Since(begun) < clockTime {
 		if _, err := h.Cycles([]byte{0x90}, nil); err == nil {
 			ticks = append(ticks, h.CycleTicks())
 		}

@@ -217,6 +217,9 @@ func (a *app) blocks(o *judgeOptions, j *judging.Judging, files []string) (next 
 	if j.Host, err = judging.NewHost(nativeName); err != nil {
 		return nil, err
 	}
+	if _, _, _, err := judging.Clock(j.Host); err != nil && !errors.Is(err, judging.ErrBusy) { // it learns what a quiet core does
+		return nil, err
+	}
 	if len(files) == 0 {
 		files = hostFiles()
 	}
