@@ -1,6 +1,7 @@
 package races
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,15 +27,7 @@ type slot struct {
 
 // find returns where a slot that starts at the address is, or would be.
 func (p *slotPool) find(addr uint64) (int, bool) {
-	return slices.BinarySearchFunc(p.slots, addr, func(x slot, a uint64) int {
-		switch {
-		case x.start < a:
-			return -1
-		case x.start > a:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(p.slots, addr, func(x slot, a uint64) int { return cmp.Compare(x.start, a) })
 }
 
 // event notes that a slot was taken or freed.
