@@ -55,18 +55,20 @@ var longest = []string{
 	"./cmd/kprobesim", "./experiments/kinds", "./distro", "./races", "./workloads", "./kprobes", "./distro/measuring",
 }
 
-// arguments returns the arguments of `go test`: all packages and their time come before flags that name no package. A -vet of the
-// user's own comes later than ours, and holds.
+// fast leaves out of `go test` what says nothing of a test: vet, and what debuggers read. The user's own flags come later, and hold.
+var fast = []string{"-vet=off", "-ldflags=-w"}
+
+// arguments returns the arguments of `go test`: all packages and their time come before flags that name no package.
 func arguments(args []string) []string {
 	for i, a := range args {
 		if a == "-args" {
 			break
 		}
 		if !strings.HasPrefix(a, "-") && (i == 0 || !takesValue(args[i-1])) {
-			return append([]string{"-vet=off"}, args...)
+			return slices.Concat(fast, args)
 		}
 	}
-	return slices.Concat([]string{"-vet=off", "-timeout", "40m"}, longest, []string{"./..."}, args)
+	return slices.Concat(fast, []string{"-timeout", "40m"}, longest, []string{"./..."}, args)
 }
 
 // takesValue tells whether the argument behind one is its value.

@@ -146,6 +146,6 @@ func TestArguments(t *testing.T) {
 		"./sim": "./sim", "-run TestX ./sim": "-run TestX ./sim", "-short ./sim": "-short ./sim", "-count=1 ./sim": "-count=1 ./sim",
 		"./sim -v -args x": "./sim -v -args x", "-v -args x": all + " -v -args x",
 	} {
-		require.Equal(t, strings.Join(arguments(strings.Fields(args)), " "), "-vet=off "+want, "%q", args)
+		require.Equal(t, strings.Join(arguments(strings.Fields(args)), " "), "-vet=off -ldflags=-w "+want, "%q", args)
 	}
 }
