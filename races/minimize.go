@@ -115,7 +115,9 @@ func (m *minimizer) spend(r result) {
 const longSchedule = 200_000
 
 // shows reports whether a schedule has shown the violation: one of its kind at its place.
-func (m *minimizer) shows(r result) bool { return m.l.same(m.want, r.outcomes[0].Violation) }
+func (m *minimizer) shows(r result) bool {
+	return len(r.outcomes) > 0 && m.l.same(m.want, r.outcomes[0].Violation) // a machine that is wrong before its first schedule has none
+}
 
 // first is the first of some stories that shows the violation, or nil. It ends when so much of the budget is left.
 func (m *minimizer) first(stories iter.Seq[story], end int) (found *shown, err error) {
