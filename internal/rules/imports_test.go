@@ -101,7 +101,7 @@ var libraries = map[string][]string{
 	"github.com/cilium/ebpf":           {"distro/attaching"},
 	"golang.org/x/arch/":               {"cpus", "kprobes/x86", "judging", "internal"},
 	"github.com/duckdb/duckdb-go/v2":   {"internal"},
-	"github.com/klauspost/compress/":   {"image", "distro", "distro/rootfs"},
+	"github.com/klauspost/compress/":   {"image", "distro", "distro/rootfs", "results/formats"},
 	"github.com/pierrec/lz4/":          {"image"},
 	"github.com/anchore/go-lzo":        {"image"},
 	"github.com/parquet-go/parquet-go": {"results/formats"},
