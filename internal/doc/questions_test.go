@@ -39,6 +39,11 @@ func ask(root *Node, errs *Errors) (a answers) {
 	a.Flag = Opt(r, "flag", true, Flag)
 	a.Is = r.Is("word", "three")
 	a.Has = r.Has("has")
+	if root.made != nil { // a schema has what either answer asks for
+		for name, holds := range map[string]bool{"flag": a.Flag, "is": a.Is, "has": a.Has} {
+			Opt(r, fmt.Sprintf("%s-%t", name, holds), "", Text)
+		}
+	}
 	if a.Flag && !a.Has {
 		Opt(r, "flagged", "", Text)
 		Opt(r, "flagged", "", OneOf("one")) // one of a word, or any
@@ -102,7 +107,7 @@ func TestQuestions(t *testing.T) {
 	fmt.Fprintf(&out, "%+v\n%v\n", whole, said.Err())
 	for _, set := range []string{
 		"flag=false", "text=", "text=' '", "text=3", "text=\"a\\u001bb\"", "text=\"a\\tb\\nc\"", "name=x/y", "name=-x", "name=" + strings.Repeat("x", 101), "name=" + strings.Repeat("x", 100),
-		"word=three", "word=tow", "word=3", "flag=1", "flag=true", "number=9", "number=-8", "number=-9", "number=0b11", "number=1_0", "number=x", "number=99999999999999999999",
+		"word=three", "word=tow", "word = one ", "word=3", "flag=1", "flag=true", "number=9", "number=-8", "number=-9", "number=0b11", "number=1_0", "number=1.5", "number=x", "number=99999999999999999999",
 		"words=a", "words=[]", "words=[\"a\", \"c\"]", "words=[1]", "size=2 B", "size=3 B", "size=2097153 B", "size=3", "size=1/2 KiB", "size=7/2 B", "size=1.5 KiB", "size=true", "size=4 KB", "size=-3 B",
 		"share=20", "share=20%", "share= 20 % ", "share=1.5/2 %", "share=1_0 %", "share=%", "bare=3", "bare=1.25 ms", "bare=0.5", "bare=[]", "bare=1.2345678901234 s", "bare=2 h",
 		"sub=3", "sub={}", "sub={text = \"t\", txet = 1}", "list=3", "list=[3]", "list=[{}]", "list=[{name = \"x\", n = 11, m = 3}]", "list=[{name = 3, n = 1}]",

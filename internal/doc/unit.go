@@ -117,12 +117,17 @@ func parseNumber(num, factor string) (Quantity, error) {
 		return Quantity{}, fmt.Errorf("%q is no number that is zero or more: write 14, 1.5 or 1/3",
 			num)
 	}
-	v, ok := new(big.Rat).SetString(strings.ReplaceAll(num, "_", ""))
-	f, ok2 := new(big.Rat).SetString(factor)
-	if !ok || !ok2 {
-		return Quantity{}, fmt.Errorf("%q is no number", num)
-	}
+	v, f := exact(strings.ReplaceAll(num, "_", "")), exact(factor)
 	return Quantity{v.Mul(v, f), num, max(0, len(m[2])-1), len(f.Denom().String()) - 1}, nil
+}
+
+// exact reads a number that is known to be one.
+func exact(text string) *big.Rat {
+	v, ok := new(big.Rat).SetString(text)
+	if !ok {
+		panic(fmt.Sprintf("doc: %q is no number", text))
+	}
+	return v
 }
 
 // Whole returns a parser of quantities of d that are whole numbers of base units from lo to hi.
@@ -149,11 +154,7 @@ func Dimensions() []Dimension { return []Dimension{Frequency(), Size(), Time(), 
 func (d Dimension) write(v int64) string {
 	best, unit := new(big.Rat).SetInt64(v), d.Units[0].Name
 	for _, u := range d.Units {
-		f, ok := new(big.Rat).SetString(u.Factor)
-		if !ok {
-			continue // a factor of this file that is none fails its first use in parseNumber
-		}
-		if q := new(big.Rat).Quo(new(big.Rat).SetInt64(v), f); q.IsInt() && q.Cmp(best) < 0 {
+		if q := new(big.Rat).Quo(new(big.Rat).SetInt64(v), exact(u.Factor)); q.IsInt() && q.Cmp(best) < 0 {
 			best, unit = q, u.Name
 		}
 	}

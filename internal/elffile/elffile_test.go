@@ -1,7 +1,9 @@
 package elffile
 
 import (
+	"bytes"
 	"debug/elf"
+	"io"
 	"strings"
 	"testing"
 
@@ -21,4 +23,19 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 	err := advice.Guard(func() error { panic("index out of range") })
 	require.That(t, err != nil && err.Error() == "damaged file (index out of range): copy it again", "a panic became %v", err)
+}
+
+// TestBytes reads what bytes.Reader does, of each length at each place.
+func TestBytes(t *testing.T) {
+	const text = "abcd"
+	for at := range int64(len(text) + 2) {
+		for n := range len(text) + 2 {
+			got, want := make([]byte, n), make([]byte, n)
+			read, err := Bytes(text).ReadAt(got, at)
+			of, end := bytes.NewReader([]byte(text)).ReadAt(want, at)
+			require.That(t, read == of && err == end && bytes.Equal(got, want), "%d bytes at %d: %d, %v, want %d, %v", n, at, read, err, of, end)
+		}
+	}
+	_, err := Bytes(text).ReadAt(nil, -1)
+	require.Equal(t, err, io.EOF, "in front of the first byte")
 }

@@ -29,7 +29,14 @@ func TestPages(t *testing.T) {
 
 // TestGuardPages touches the byte before memory and the one behind it, which the host refuses.
 func TestGuardPages(t *testing.T) {
-	const size = 1<<20 + 4096
+	for _, size := range []int{1, guard - 1, guard, guard + 1, 1<<20 + 4096} {
+		guarded(t, size)
+	}
+}
+
+// guarded touches the bytes around memory of a size.
+func guarded(t *testing.T, size int) {
+	t.Helper()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	var p Pages
 	b := p.Zeroed(size)
@@ -38,9 +45,9 @@ func TestGuardPages(t *testing.T) {
 	}
 	first := unsafe.Pointer(&b[0])
 	for _, at := range []int{-1, -guard, (size+guard-1)&^(guard-1) + guard - 1} {
-		require.That(t, faults((*byte)(unsafe.Add(first, at))), "byte %d can be written", at)
+		require.That(t, faults((*byte)(unsafe.Add(first, at))), "byte %d of %d can be written", at, size)
 	}
-	require.That(t, !faults(&b[0]) && !faults(&b[size-1]), "memory cannot be written")
+	require.That(t, !faults(&b[0]) && !faults(&b[size-1]), "memory of %d bytes cannot be written", size)
 	if err := p.Free(); err != nil {
 		t.Error(err)
 	}

@@ -38,6 +38,15 @@ type asmTest struct {
 	write func(a *Asm)
 	op    x86asm.Op
 	args  []x86asm.Arg
+	bytes int // of an operand in memory
+}
+
+// newTest is a test of an instruction with so many bytes in memory, if any.
+func newTest(bytes int, write func(a *Asm), op x86asm.Op, args []x86asm.Arg) asmTest {
+	if !slices.ContainsFunc(args, func(a x86asm.Arg) bool { _, ok := a.(x86asm.Mem); return ok }) {
+		bytes = 0
+	}
+	return asmTest{write, op, args, bytes}
 }
 
 // memories are operands of all kinds: with and without an index, and displacements of all sizes.
@@ -57,11 +66,13 @@ func memories() (all []Mem) {
 
 // tests are all instructions with all registers.
 func tests() (all []asmTest) {
+	bytes := 0
 	add := func(write func(a *Asm), op x86asm.Op, args ...x86asm.Arg) {
-		all = append(all, asmTest{write, op, args})
+		all = append(all, newTest(bytes, write, op, args))
 	}
 	alus := []x86asm.Op{x86asm.ADD, x86asm.OR, x86asm.ADC, x86asm.SBB, x86asm.AND, x86asm.SUB, x86asm.XOR, x86asm.CMP, x86asm.TEST}
 	for _, size := range []int{1, 2, 4, 8} {
+		bytes = size
 		name := names[size]
 		for x := RAX; x <= R15; x++ {
 			y := (x*7 + 3) & 15
@@ -122,22 +133,35 @@ func tests() (all []asmTest) {
 			}
 		}
 	}
+	return append(all, slices.Concat(addressed(), unsized())...)
+}
+
+// addressed are instructions with one size of what they have in memory.
+func addressed() (all []asmTest) {
+	bytes := 0
+	add := func(write func(a *Asm), op x86asm.Op, args ...x86asm.Arg) {
+		all = append(all, newTest(bytes, write, op, args))
+	}
 	for i, m := range memories() {
 		x := Reg(i & 15)
+		bytes = 0 // what is no access
 		add(func(a *Asm) { a.Lea(8, x, m) }, x86asm.LEA, names[8](x), m.operand())
 		add(func(a *Asm) { a.Lea(4, x, m) }, x86asm.LEA, names[4](x), m.operand())
-		add(func(a *Asm) { a.LoadSigned(8, 4, x, m) }, x86asm.MOVSXD, names[8](x), m.operand())
-		add(func(a *Asm) { a.LoadSigned(4, 1, x, m) }, x86asm.MOVSX, names[4](x), m.operand())
 		add(func(a *Asm) { a.Prefetch(m) }, x86asm.PREFETCHT0, m.operand())
+		bytes = 1
+		add(func(a *Asm) { a.LoadSigned(4, 1, x, m) }, x86asm.MOVSX, names[4](x), m.operand())
+		bytes = 4
+		add(func(a *Asm) { a.LoadSigned(8, 4, x, m) }, x86asm.MOVSXD, names[8](x), m.operand())
+		bytes = 8
 		add(func(a *Asm) { a.JmpMem(m) }, x86asm.JMP, m.operand())
 	}
-	return append(all, unsized()...)
+	return all
 }
 
 // unsized are the instructions of one size.
 func unsized() (all []asmTest) {
 	add := func(write func(a *Asm), op x86asm.Op, args ...x86asm.Arg) {
-		all = append(all, asmTest{write, op, args})
+		all = append(all, newTest(0, write, op, args))
 	}
 	add(func(a *Asm) { a.Carry(true) }, x86asm.STC)
 	add(func(a *Asm) { a.Carry(false) }, x86asm.CLC)
@@ -183,7 +207,7 @@ func TestInstructions(t *testing.T) {
 			args = append(args, arg)
 		}
 		got := fmt.Sprint(in.Op, args)
-		require.That(t, err == nil && got == want && in.Len == a.Len(), "% x is %s of %d bytes, %v; want %s", a.room[:a.Len()], got, in.Len, err, want)
+		require.That(t, err == nil && got == want && in.Len == a.Len() && in.MemBytes == x.bytes, "% x is %s of %d bytes, %d of them in memory, %v; want %s", a.room[:a.Len()], got, in.Len, in.MemBytes, err, want)
 		// A REX without bits is there for a byte of RSP to RDI alone, but for what extends bytes.
 		if i := bytes.IndexByte(a.room[:2], 0x40); in.Op != x86asm.MOVZX && (i == 0 || i == 1 && a.room[0] == 0x66) {
 			other, err := x86asm.Decode(slices.Concat(a.room[:i], a.room[i+1:a.Len()]), 64)

@@ -95,6 +95,7 @@ func TestRewrittenCode(t *testing.T) {
 		a.Const(Main, i)
 		a.Ret()
 		code := r.Address(r.Keep(a.Len()))
+		require.Equal(t, r.Used(), a.Len(), "bytes used")
 		got := Call(code, 0, nil)
 		require.Need(t, got == i, "code that returns %d returned %d", i, got)
 	}

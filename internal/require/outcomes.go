@@ -55,6 +55,7 @@ func Lines(t testing.TB, file, got string, update bool) {
 // Among wants the lines of a text among the lines of a file. A test of which a part ran compares so.
 func Among(t testing.TB, file, got string) {
 	t.Helper()
+	t.Helper()
 	was := strings.Split(string(Must(os.ReadFile(file))(t)), "\n")
 	for line := range strings.SplitSeq(strings.TrimSuffix(got, "\n"), "\n") {
 		if !slices.Contains(was, line) {
@@ -65,6 +66,7 @@ func Among(t testing.TB, file, got string) {
 
 // Golden compares with testdata/name; on a difference the new bytes are left beside it as name.got.
 func Golden(t testing.TB, update bool, name string, got []byte) {
+	t.Helper()
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if update {

@@ -3,6 +3,7 @@ package require
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"testing"
 	"time"
 )
@@ -10,11 +11,12 @@ import (
 // noted is a test that notes what it is told, and that goes on behind its end.
 type noted struct {
 	testing.TB
-	said  string
-	ended bool
+	said   string
+	ended  bool
+	helped bool
 }
 
-func (n *noted) Helper()                        {}
+func (n *noted) Helper()                        { n.helped = true }
 func (n *noted) Errorf(f string, values ...any) { n.said = fmt.Sprintf(f, values...) }
 func (n *noted) Fatalf(f string, values ...any) { n.said, n.ended = fmt.Sprintf(f, values...), true }
 func (n *noted) Fatal(values ...any)            { n.said, n.ended = fmt.Sprint(values...), true }
@@ -47,8 +49,16 @@ func TestWants(t *testing.T) {
 		{func(t testing.TB) { Must(1, odd)(t) }, "it is odd", true},
 	} {
 		n := &noted{}
-		if x.want(n); n.said != x.said || n.ended != x.ends {
-			t.Errorf("want %d says %q, ends %t; it should say %q, end %t", i, n.said, n.ended, x.said, x.ends)
+		if x.want(n); n.said != x.said || n.ended != x.ends || n.helped != (x.said != "") {
+			t.Errorf("want %d says %q, ends %t, names its caller %t; it should say %q, end %t", i, n.said, n.ended, n.helped, x.said, x.ends)
 		}
 	}
+}
+
+// TestCollect has garbage collected less often, but where GOGC says how often.
+func TestCollect(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(77))
+	Equal(t, collect("50"), 0, "where GOGC is set, what was")
+	Equal(t, collect(""), 77, "what was")
+	Equal(t, collect(""), 300, "what is")
 }

@@ -86,11 +86,15 @@ func run(args []string, out, log io.Writer) error {
 			}
 			least[i%2] = least[i%2].least(c)
 		}
-		a, b := least[0], least[1]
-		fmt.Fprintf(out, "| %s | %.1f | %.1f | %.1f | %.1f | %.2f | %d | %d |\n", w.name, a.wall.Seconds(), b.wall.Seconds(),
-			a.cpu.Seconds(), b.cpu.Seconds(), b.cpu.Seconds()/a.cpu.Seconds(), a.memory>>10, b.memory>>10)
+		fmt.Fprint(out, row(w.name, least[0], least[1]))
 	}
 	return nil
+}
+
+// row is the row of a table.
+func row(name string, a, b cost) string {
+	return fmt.Sprintf("| %s | %.1f | %.1f | %.1f | %.1f | %.2f | %d | %d |\n", name, a.wall.Seconds(), b.wall.Seconds(),
+		a.cpu.Seconds(), b.cpu.Seconds(), b.cpu.Seconds()/a.cpu.Seconds(), a.memory>>10, b.memory>>10)
 }
 
 // newestKernel returns the last packaged kernel of x86-64 in a folder.
