@@ -39,9 +39,9 @@ func ask(root *Node, errs *Errors) (a answers) {
 	a.Flag = Opt(r, "flag", true, Flag)
 	a.Is = r.Is("word", "three")
 	a.Has = r.Has("has")
-	if root.made != nil { // a schema has what either answer asks for
-		for name, holds := range map[string]bool{"flag": a.Flag, "is": a.Is, "has": a.Has} {
-			Opt(r, fmt.Sprintf("%s-%t", name, holds), "", Text)
+	if root.made != nil { // a schema has what each answer asks for
+		for name, got := range map[string]any{"flag": a.Flag, "is": a.Is, "has": a.Has, "word": a.Word} {
+			Opt(r, fmt.Sprint(name, "-", got), "", Text)
 		}
 	}
 	if a.Flag && !a.Has {
@@ -162,6 +162,7 @@ func TestMerge(t *testing.T) {
 		{"t = {a = 1}\n", "t = 3\n"},
 		{"t = 3\n", "t = {a = 1}\n"},
 		{"l = [1, 2]\n", "l = [3]\n"},
+		{"l = [{name = \"a\", x = 1}]\n", "l = [{name = \"b\"}]\n"},
 		{"l = []\n", "l = [{name = \"a\"}]\n"},
 		{"l = [{name = \"a\"}]\n", "l = []\n"},
 		{"l = [{name = \"a\", x = 1}, {x = 2}, {name = \"b\", x = 3}]\n", "l = [{name = \"b\", y = 4}, {y = 5}, {name = \"c\", y = 6}, {name = 3, y = 7}]\n"},
@@ -194,7 +195,7 @@ func TestMerge(t *testing.T) {
 	for _, name := range []string{"a", "a/b", `a\b`, "a.toml", "a.tom"} {
 		fmt.Fprintf(&out, "%s: a path %v\n", name, IsPath(name))
 	}
-	for _, x := range [][]string{{"hits", "hist"}, {"hits", "bits", "hit"}, {"a", "b"}, {"workload", "kernel", "wrkload"}, {"x" + strings.Repeat("y", 100), "x" + strings.Repeat("y", 99)}, {strings.Repeat("y", 400), "x"}} {
+	for _, x := range [][]string{{"hits", "hist"}, {"hits", "bits", "hit"}, {"a", "b"}, {"abcdef", "abwxyz"}, {"abcdef", "abcxyz"}, {"workload", "kernel", "wrkload"}, {"x" + strings.Repeat("y", 100), "x" + strings.Repeat("y", 99)}, {strings.Repeat("y", 400), "x"}} {
 		fmt.Fprintf(&out, "%.20s for %.40q: %q\n", x[0], x[1:], Suggest(x[0], x[1:]))
 	}
 	require.Golden(t, *update, "merged.txt", []byte(out.String()))

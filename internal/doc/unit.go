@@ -135,9 +135,10 @@ func (d Dimension) Whole(bare bool, lo, hi int64) func(*Node) (int64, error) {
 	parse := d.Parse(bare)
 	return func(n *Node) (int64, error) {
 		q, err := parse(n)
-		switch {
-		case err != nil:
+		if err != nil {
 			return 0, err
+		}
+		switch {
 		case q.Value.Cmp(new(big.Rat).SetInt64(lo)) < 0 || q.Value.Cmp(new(big.Rat).SetInt64(hi)) > 0:
 			return 0, fmt.Errorf("%s is outside %s to %s", strings.TrimSpace(n.Text), d.write(lo), d.write(hi))
 		case !q.Value.IsInt():

@@ -238,6 +238,26 @@ func TestShortest(t *testing.T) {
 	}
 }
 
+// TestShortAddresses writes a SIB where an address has an index, or RSP or R12 as its base.
+func TestShortAddresses(t *testing.T) {
+	for _, m := range memories() {
+		a := Asm{room: make([]byte, 32)}
+		a.Load(8, RAX, m)
+		in := require.Must(x86asm.Decode(a.room[:a.Len()], 64))(t)
+		displacement := 4
+		switch {
+		case m.Disp == 0 && m.Base != RBP && m.Base != R13:
+			displacement = 0
+		case m.Disp == int32(int8(m.Disp)):
+			displacement = 1
+		}
+		if m.Index != NoReg || m.Base == RSP || m.Base == R12 {
+			displacement++
+		}
+		require.Equal(t, in.Len, 3+displacement, "bytes of a load from %v", in.Args[1])
+	}
+}
+
 // TestAlign fills up to the next multiple, and no further.
 func TestAlign(t *testing.T) {
 	for n := range 33 {

@@ -79,6 +79,7 @@ func TestTimer(t *testing.T) {
 	}{
 		{"programs at pages", one(where, where, where), "[[0 0 0]] <nil>"},
 		{"no more than there is room for", one(make([]byte, roomBytes-pageSize-64), where), "[] programs of more than 1048576 bytes"},
+		{"as much as there is room for", one(append([]byte{0x31, 0xc0, 0xc3}, make([]byte, roomBytes-pageSize-3)...)), "[[0]] <nil>"},
 		{"a page that is filled each time", Job{Programs: [][]byte{counting(page), loading(page + pageSize - 8)}, Pages: []uint64{page}, Fill: 6, Passes: 2, Repeats: 3}, "[[7 6] [7 6]] <nil>"},
 		{"a page that is not", Job{Programs: [][]byte{counting(control + 8)}, Control: control, Passes: 2, Repeats: 3}, "[[1] [4]] <nil>"},
 		{"it again, with a chain", Job{Programs: [][]byte{counting(control + 8), loading(control + 128), loading(memory)}, Control: control, Chains: []Chain{chain}, Passes: 1, Repeats: 1}, fmt.Sprintf("[[7 %d %d]] <nil>", memory, binary.LittleEndian.Uint64(links))},
