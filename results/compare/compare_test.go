@@ -121,6 +121,7 @@ func TestFolding(t *testing.T) {
 			[]string{"k cycles_call_p1 1", "k cycles_call_p50 20", "k cycles_call_p99.9 101"},
 			[]string{"cycles_call_p50"},
 		},
+		{[]string{"k a 0", "k b 1000"}, []string{"k a 0 fitted", "k b 1001"}, []string{"b", "a"}},
 		{[]string{"k a 0", "k b 1"}, []string{"k a 1", "k b 9"}, []string{"a", "b"}},
 		{[]string{"k a 1 fitted", "k b 1 fitted", "k c 1 fitted"}, []string{"k a 1", "k b 1", "k c 2"}, []string{"c", "a"}},
 	} {

@@ -96,7 +96,7 @@ func ParseLength(text string) (float64, error) {
 	const inch = 25.4
 	for unit, mm := range map[string]float64{"in": inch, "mm": 1, "cm": 10, "pt": inch / 72} {
 		number, ok := strings.CutSuffix(text, unit)
-		if v, err := strconv.ParseFloat(number, 64); ok && err == nil && v > 0 && !math.IsInf(v, 0) {
+		if v, err := strconv.ParseFloat(number, 64); ok && err == nil && v > 0 && v <= math.MaxFloat64 {
 			return v * mm, nil
 		}
 	}

@@ -146,6 +146,11 @@ func TestTicks(t *testing.T) {
 		}
 		require.Equal(t, strings.Join(labels, " "), c.want, "%T from %g to %g", c.ticks, c.low, c.high)
 	}
+	for length, want := range map[vg.Length]int{1: 2, 1.8 * tickSize * 2.9: 2, 1.8 * tickSize * 3.1: 3} {
+		a := plot.New().Y
+		valueAxis(&a, 0, 1, length, 0, false)
+		require.Equal(t, a.Tick.Marker, plot.Ticker(linearTicks{most: want}), "ticks of an axis of %.0f points", float64(length))
+	}
 }
 
 // TestNamesOfGroups has names of groups lie flat where there is room, slant where they are wide, and stand upright where
@@ -162,6 +167,8 @@ func TestNamesOfGroups(t *testing.T) {
 		p.X.Tick.Label = typeStyle(valueSize)
 		slantWide(p, c.names, c.step)
 		require.Equal(t, p.X.Tick.Label.Rotation, c.rotation, "%q every %v points are turned by", c.names, c.step)
+		more := map[float64]vg.Length{math.Pi / 2: 4}[c.rotation]
+		require.Equal(t, p.X.Tick.Length, plot.New().X.Tick.Length+more, "length of ticks of %q", c.names)
 	}
 }
 

@@ -245,7 +245,7 @@ func PhasePanels(s *results.Set, phases []string, frame Frame, title func(result
 	groups, title := setups(s, title)
 	for _, points := range groups {
 		st := phaseStack(s, points, drawn, Frame{Title: title(points[0]), YLabel: frame.YLabel}, settingsName)
-		if len(st.Layers) > 0 && len(st.Groups) > 0 {
+		if len(st.Groups) > 0 {
 			p.Panels = append(p.Panels, st)
 		}
 	}

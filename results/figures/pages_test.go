@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 
 	"kprobesim/internal/require"
 	"kprobesim/results"
@@ -37,6 +39,21 @@ func TestRowsOfPanels(t *testing.T) {
 		p := &Panels{Columns: 1, Panels: slices.Repeat([]Panel{one}, x.panels)}
 		got := p.body(x.width)
 		require.That(t, !(math.Abs(float64(got-x.want)) > 1e-9), "%d panels in %.0f mm: %.1f mm, want %.1f", x.panels, x.width/mm, got/mm, x.want/mm)
+	}
+}
+
+// TestSurround has a page as high as title, legend, caption and data take, at every width.
+func TestSurround(t *testing.T) {
+	words := strings.Repeat("some words of a text ", 12)
+	for mm := 40; mm < 160; mm++ {
+		f := &Bars{Frame: Frame{Title: words, Caption: []string{words, words}, Width: float64(mm)}, Groups: []string{"a"}}
+		for i := range 5 {
+			f.Series = append(f.Series, BarSeries{Name: fmt.Sprint("some series ", i), Bars: []Bar{{Value: 1}}})
+		}
+		w, h := size(f)
+		c := drawSurround(f, draw.Crop(draw.NewCanvas(&recorder.Canvas{}, w, h), margin, -margin, margin, -margin))
+		left := c.Max.Y - c.Min.Y
+		require.That(t, math.Abs(float64(left-max(leastBody, f.body(c.Max.X-c.Min.X)))) < 1e-9, "%d mm: %.1f points are left for the data", mm, float64(left))
 	}
 }
 

@@ -119,6 +119,7 @@ func TestRefused(t *testing.T) {
 	} {
 		require.Error(t, require.Err(Read(log)), want, "")
 	}
+	require.NoError(t, require.Err(Read(line("khz=2000000", "khz=1"))))
 	for _, change := range [][2]string{
 		{"row o", "row "}, {"handler=count", "handler="}, {"calls=10 hits=40", "calls=0 hits=40"}, {"hits=40", "hits=0"}, {"probes=4", "probes=0"},
 	} {

@@ -147,7 +147,7 @@ func TestWriteDirRefuses(t *testing.T) {
 	got := tree(t, home)
 	require.That(t, len(got) == 1 && got["thesis.tex"] == "years", "the foreign folder holds %v now", got)
 	for _, dir := range []string{"", ".", "..", "/"} {
-		require.That(t, WriteDir(dir, files("x")) != nil, "directory %q was taken", dir)
+		require.Error(t, WriteDir(dir, files("x")), "give it a name of its own", "directory %q", dir)
 	}
 	for _, name := range []string{"../x", "/x", ".", "a//b", ""} {
 		bad := files("x")
