@@ -22,21 +22,21 @@ func (mr *machineReader) core(r *doc.Reader) {
 	c.Model = doc.Need(core, "model", doc.OneOf(cpus.Throughput, cpus.Window, cpus.Scoreboard))
 	mr.section(core, count("width", &c.Width, 1, cpus.MaxWidth), count("window", &c.Window, 1, cpus.MaxWindow),
 		count("store_buffer", &c.StoreBuffer, 1, 1024), maybe("load_queue", &c.LoadQueue, 1, cpus.MaxWindow))
-	if r.Has("groups") {
+	if part := r.Part("groups"); part != nil {
 		c.Groups.On = true
-		mr.section(r.Sub("groups", true), count("branch_slots", &c.Groups.BranchSlots, 0, 5))
+		mr.section(part, count("branch_slots", &c.Groups.BranchSlots, 0, 5))
 	}
-	if r.Has("front_end") {
-		mr.frontEnd(r.Sub("front_end", true), &c.FrontEnd)
+	if part := r.Part("front_end"); part != nil {
+		mr.frontEnd(part, &c.FrontEnd)
 	}
 	mr.pipes(r)
 	p := &c.Predictor
 	predictor := r.Sub("predictor", true)
 	p.TargetsByAddress = doc.Opt(predictor, "targets_by_address", false, doc.Flag)
 	p.TargetsByDirections = doc.Opt(predictor, "targets_by_directions", false, doc.Flag)
-	if predictor.Has("tagged") {
+	if part := predictor.Part("tagged"); part != nil {
 		g := &p.Tagged
-		mr.section(predictor.Sub("tagged", true), count("tables", &g.Tables, 1, 16), count("bits", &g.Bits, 4, 14),
+		mr.section(part, count("tables", &g.Tables, 1, 16), count("bits", &g.Bits, 4, 14),
 			count("tag_bits", &g.TagBits, 4, 15), count("shortest", &g.Shortest, 1, 1000), count("longest", &g.Longest, 1, 1000),
 			mr.cycles("override", &g.Override, false))
 	}
@@ -139,22 +139,21 @@ func (mr *machineReader) memory(r *doc.Reader) {
 	mr.cache(i, &c.L1I)
 	mr.cache(d, &c.L1D)
 	mr.cache(caches.Sub("l2", true), &c.L2)
-	if caches.Has("l3") {
-		third := caches.Sub("l3", true)
+	if third := caches.Part("l3"); third != nil {
 		c.L3.Inclusive = doc.Opt(third, "inclusive", false, doc.Flag)
 		c.L3.Exclusive = doc.Opt(third, "exclusive", false, doc.Flag)
 		mr.cache(third, &c.L3, mr.cycles("cycles_per_line", &c.PerLine[0], false))
 	}
 	caches.Done()
 	mr.section(r.Sub("memory", true), mr.cycles("latency", &c.Memory, true), mr.cycles("cycles_per_line", &c.PerLine[1], false))
-	if r.Has("prefetch") {
-		mr.prefetch(r.Sub("prefetch", true), &c.Prefetch)
+	if part := r.Part("prefetch"); part != nil {
+		mr.prefetch(part, &c.Prefetch)
 	}
 	tlbs := r.Sub("tlb", true)
 	mr.tlb(tlbs.Sub("instruction", true), &c.ITLB)
 	mr.tlb(tlbs.Sub("data", true), &c.DTLB)
-	if tlbs.Has("second") {
-		mr.tlb(tlbs.Sub("second", true), &c.TLB2.TLBConfig, mr.cycles("latency", &c.TLB2.Latency, true))
+	if part := tlbs.Part("second"); part != nil {
+		mr.tlb(part, &c.TLB2.TLBConfig, mr.cycles("latency", &c.TLB2.Latency, true))
 	}
 	tlbs.Done()
 }
@@ -178,18 +177,18 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig, more ...field)
 func (mr *machineReader) prefetch(r *doc.Reader, p *cpus.Prefetch) {
 	p.CrossesPages = doc.Opt(r, "crosses_pages", false, doc.Flag)
 	stream := func(name string, s *cpus.Stream) {
-		if r.Has(name) {
-			mr.section(r.Sub(name, true), count("streams", &s.Streams, 1, 256), count("ahead", &s.Ahead, 1, 64))
+		if part := r.Part(name); part != nil {
+			mr.section(part, count("streams", &s.Streams, 1, 256), count("ahead", &s.Ahead, 1, 64))
 		}
 	}
 	stream("next", &p.Next)
 	stream("stream", &p.Stream)
-	if r.Has("stride") {
-		mr.section(r.Sub("stride", true), count("entries", &p.Stride.Entries, 1, 1<<12), count("most", &p.Stride.Most, 1, 1<<11))
+	if part := r.Part("stride"); part != nil {
+		mr.section(part, count("entries", &p.Stride.Entries, 1, 1<<12), count("most", &p.Stride.Most, 1, 1<<11))
 	}
-	if r.Has("pair") {
+	if part := r.Part("pair"); part != nil {
 		var size int64
-		mr.section(r.Sub("pair", true), into("bytes", &size, true, doc.Size().Whole(false, 32, 2048)))
+		mr.section(part, into("bytes", &size, true, doc.Size().Whole(false, 32, 2048)))
 		p.Pair.Bytes = int(size)
 	}
 	mr.section(r, count("in_flight", &p.InFlight, 1, 256))

@@ -144,6 +144,8 @@ func TestReadRefuses(t *testing.T) {
 		{`isa = "made"`, `isa = "other"`, `unknown value "other": known are made`},
 		{`line = "128 B", latency = 3, source = "book: 3" }`, `line = "96 B", latency = 3, source = "book: 3" }`, "line of 96 bytes"},
 		{`source = "book: 4"`, `source = "tale: 4"`, `folder/made.toml:30:10: memory.source: "tale" is not in [sources]`},
+		{`source = "book: 4"`, `source = "book"`, `say behind the colon where in "book"`},
+		{`source = "book: 4"`, `source = "book: "`, `say behind the colon where in "book"`},
 		{`model = "throughput"`, `model = "fast"`, `unknown value "fast"`},
 		{"width = 4", "width = 9", "9 is outside 1 to 8"},
 		{"window = 96", "window = 0", "0 is outside 1 to 1024"},

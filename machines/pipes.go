@@ -26,17 +26,17 @@ func (mr *machineReader) frontEnd(r *doc.Reader, f *cpus.FrontEnd) {
 // pipes reads what a core has that is described by its pipes. All of it may be left out.
 func (mr *machineReader) pipes(r *doc.Reader) {
 	c := &mr.m.CPU
-	if r.Has("back_end") {
-		mr.backEnd(r.Sub("back_end", true), &c.BackEnd)
+	if part := r.Part("back_end"); part != nil {
+		mr.backEnd(part, &c.BackEnd)
 	}
-	if r.Has("op_cache") {
+	if part := r.Part("op_cache"); part != nil {
 		o := &c.OpCache
-		mr.section(r.Sub("op_cache", true), count("sets", &o.Sets, 1, 1<<12), count("ways", &o.Ways, 1, 32),
+		mr.section(part, count("sets", &o.Sets, 1, 1<<12), count("ways", &o.Ways, 1, 32),
 			count("uops", &o.Uops, 1, 64), count("window", &o.Window, 32, 64), count("entries", &o.Entries, 1, 32),
 			count("rate", &o.Rate, 1, 16), maybe("window_uops", &o.WindowUops, 1, 512))
 	}
-	if r.Has("fusion") {
-		mr.fusion(r.Sub("fusion", true), &c.Fusion)
+	if part := r.Part("fusion"); part != nil {
+		mr.fusion(part, &c.Fusion)
 	}
 }
 

@@ -127,8 +127,8 @@ func (mr *machineReader) section(r *doc.Reader, fields ...field) {
 // never more parameters than figures.
 func (mr *machineReader) calibration(r *doc.Reader) {
 	m := mr.m
-	if r.Has("calibration") {
-		mr.figures(r.Sub("calibration", false))
+	if part := r.Part("calibration"); part != nil {
+		mr.figures(part)
 	}
 	params, figures := m.FittedParams(), m.FittedOn()
 	if len(params) > len(figures) {

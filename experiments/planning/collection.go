@@ -37,8 +37,8 @@ func readCollection(root *doc.Node, errs *doc.Errors) *Collection {
 		Collect: doc.Need(r, "collect", doc.ListOf(doc.Text)),
 		Figures: doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(allFigures()...))),
 	}
-	if r.Has("figure") {
-		c.Wish = schema.ReadWish(r.Sub("figure", false))
+	if part := r.Part("figure"); part != nil {
+		c.Wish = schema.ReadWish(part)
 		c.Figures = append(c.Figures, FigureWished)
 	}
 	r.Has("base") // read by the loader

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
@@ -91,4 +92,23 @@ func TestExperimentKind(t *testing.T) {
 		require.Got(NewLoader().ExperimentKind(name))(t, want, "%s", name)
 	}
 	require.That(t, require.Err(NewLoader().ExperimentKind("nothing")) != nil, "an experiment that is not there has a kind")
+}
+
+// TestVersions compares names by the numbers in them, and else by their letters.
+func TestVersions(t *testing.T) {
+	for _, x := range [][2]string{
+		{"vmlinuz-6.1.0-9", "vmlinuz-6.1.0-56"}, {"6.1.0-9-amd64", "6.1.0-56-amd64"}, {"9", "10"}, {"009", "10"}, {"a", "a1"}, {"a1", "b0"}, {"1x", "ax"}, {"1-2", "1-2-3"}, {"2a", "11a"}, {"7a", "07b"},
+	} {
+		require.That(t, versions(x[0], x[1]) < 0 && versions(x[1], x[0]) > 0 && versions(x[0], x[0]) == 0, "%q is not below %q", x[0], x[1])
+	}
+}
+
+// TestModulesDiffer has one module make another setup of what was measured without any.
+func TestModulesDiffer(t *testing.T) {
+	ref, pt := &measured{e: &schema.Experiment{Probes: []schema.Probe{{}}}, point: &schema.Point{}}, &schema.Point{}
+	require.Equal(t, len(ref.setup(nil, pt)), 0, "differences of nothing")
+	pt.Modules = append(pt.Modules, schema.Module{})
+	require.That(t, slices.Equal(ref.setup(nil, pt), []string{"modules are loaded"}), "it differs by %q", ref.setup(nil, pt))
+	ref.e.Modules = []schema.Module{{}}
+	require.Equal(t, len(ref.setup(nil, pt)), 0, "differences where both have some")
 }

@@ -1,6 +1,7 @@
 package planning_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -99,5 +100,18 @@ func TestOffsetOfPoint(t *testing.T) {
 		{schema.KindUnregister, "points.k.offset=5", "kind unregister-batch chooses the places of its probes itself"},
 	} {
 		require.Error(t, require.Err(planning.NewLoader().Plan(c.experiment, []string{c.set})), c.want, "%s", c.set)
+	}
+}
+
+// TestLineOfATarget has a line of the sources stand for the offset of its first instruction, which each check knows.
+func TestLineOfATarget(t *testing.T) {
+	pt := require.Must(planning.NewLoader().Plan(schema.KindCrowding, nil))(t).Points[0]
+	f, _ := pt.Image.Func("work_checksum")
+	file, line, _ := pt.Image.Line(f.Entry + f.Size/2)
+	at, _ := pt.Image.LineIn(file, line, f.Entry, f.Entry+f.Size)
+	sets := []string{"workload.target=work_checksum", fmt.Sprintf("workload.line=%s:%d", file, line)}
+	require.Error(t, require.Err(planning.NewLoader().Plan(exptest.E5410, sets)), fmt.Sprintf("a kretprobe sits at offset 0, not %d", at-f.Entry), "a return probe at a line")
+	for _, p := range require.Must(planning.NewLoader().Plan(schema.KindCrowding, sets))(t).Points {
+		require.That(t, p.Workload.Offset == at-f.Entry && at > f.Entry, "%s is at offset %d, want %d", p.Probe.Name, p.Workload.Offset, at-f.Entry)
 	}
 }

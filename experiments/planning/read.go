@@ -22,8 +22,8 @@ func readExperiment(root *doc.Node, errs *doc.Errors) *schema.Experiment {
 	}
 	k := kindNamed(e.Kind)
 	e.Figures = doc.Opt(r, "figures", nil, doc.ListOf(doc.OneOf(k.figures...)))
-	if r.Has("figure") {
-		e.Wish = schema.ReadWish(r.Sub("figure", false))
+	if part := r.Part("figure"); part != nil {
+		e.Wish = schema.ReadWish(part)
 		e.Figures = append(e.Figures, FigureWished)
 	}
 	r.Has("sweep") // read by the planner

@@ -123,10 +123,10 @@ type Repeats struct {
 
 // ReadRepeats reads the table [repeats] of an experiment and gives it to every published figure.
 func ReadRepeats(r *doc.Reader, probes []Probe) {
-	if !r.Has("repeats") {
+	s := r.Part("repeats")
+	if s == nil {
 		return
 	}
-	s := r.Sub("repeats", false)
 	defer s.Done()
 	again := Repeats{doc.Need(s, "spread", percent), doc.Need(s, "source", doc.Text)}
 	for i := range probes {
@@ -299,8 +299,8 @@ func readProbe(r *doc.Reader) Probe {
 	if len(p.With) > maxWith {
 		r.Errorf("with", "%d further probes: at most %d", len(p.With), maxWith)
 	}
-	if r.Has("published") {
-		p.Published = readPublished(r.Sub("published", false))
+	if part := r.Part("published"); part != nil {
+		p.Published = readPublished(part)
 	}
 	return p
 }

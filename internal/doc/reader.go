@@ -110,6 +110,14 @@ func (r *Reader) Sub(key string, need bool) *Reader {
 	return newReader(n, r.Path(key), r.errs)
 }
 
+// Part is Sub for a table that may be missing: nil, then.
+func (r *Reader) Part(key string) *Reader {
+	if !r.Has(key) {
+		return nil
+	}
+	return newReader(r.take(key), r.Path(key), r.errs)
+}
+
 // missing reports that key is not there, unless its whole table is not.
 func (r *Reader) missing(format, key string) {
 	if !r.absent {
