@@ -3,6 +3,8 @@ package image
 import (
 	"debug/elf"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -102,6 +104,7 @@ func TestPhase(t *testing.T) {
 	} {
 		require.Equal(t, im.Phase(imagetest.Base+at), want, "Phase(+%#x)", at)
 	}
+	require.Equal(t, phaseEnd.String(), fmt.Sprint("phase ", uint8(phaseEnd)), "a phase that is none")
 	addr, size, ok := im.Section(".slots")
 	require.That(t, addr == imagetest.Base+0x1000 && size == 0x100 && ok, ".slots is %#x bytes at %#x", size, addr)
 	if _, _, ok := im.Section(".comment"); ok {
@@ -201,4 +204,16 @@ func TestNoDebugInformation(t *testing.T) {
 	require.That(t, !ok, "an image without DWARF has lines")
 	require.Error(t, require.Err(im.Struct("kprobe")), "-g", "a structure")
 	require.Error(t, require.Err(im.Enum("TASK_DEAD")), "-g", "a constant")
+}
+
+// TestLoadBare takes symbols from elsewhere, in any order, and their error.
+func TestLoadBare(t *testing.T) {
+	file := imagetest.Kernel().Build()
+	im := require.Must(LoadBare("k", file, func(im *Image) ([]Symbol, error) {
+		return []Symbol{{Name: "b", Addr: im.Entry + 8}, {Name: "a", Addr: im.Entry}}, nil
+	}))(t)
+	a, ok := im.Symbol("a")
+	require.That(t, ok && a.Addr == imagetest.Base && im.Symbols[0] == a, "a is %+v, %v", a, ok)
+	require.Error(t, require.Err(LoadBare("k", file, func(*Image) ([]Symbol, error) { return nil, errors.New("none") })), "image k: none", "no symbols")
+	require.Error(t, require.Err(LoadBare("k", file[:40], nil)), "image k: ", "a cut file")
 }

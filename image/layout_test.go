@@ -70,3 +70,32 @@ func TestAccess(t *testing.T) {
 		}
 	}
 }
+
+// TestElements indexes arrays of no elements, of some, and without bounds.
+func TestElements(t *testing.T) {
+	table := newTypeTable()
+	table.nodes[1] = &typeNode{tag: dwarf.TagBaseType, size: 4}
+	for i, x := range []struct {
+		dims, index []int64
+		skip        int64
+		says        string
+	}{
+		{[]int64{0}, []int64{0}, 0, `"a" has 0 elements: [0] is none`},
+		{[]int64{3}, []int64{2}, 8, ""},
+		{[]int64{3}, []int64{3}, 0, `"a" has 3 elements: [3] is none`},
+		{[]int64{-1}, []int64{70}, 280, ""},
+		{[]int64{-1, 5}, []int64{2, 4}, 56, ""},
+		{[]int64{2, 5}, []int64{1}, 20, ""},
+		{[]int64{2}, []int64{1, 0}, 0, `"a" has 1 dimensions, not 2`},
+		{[]int64{-1}, []int64{1 << 40}, 0, `"a"[1099511627776] lies behind every memory`},
+	} {
+		at := dwarf.Offset(2 + i)
+		table.nodes[at] = &typeNode{tag: dwarf.TagArrayType, typ: 1, dims: x.dims}
+		skip, of, dims, err := table.element(at, "a", x.index)
+		if x.says != "" {
+			require.Error(t, err, x.says, "%v of %v", x.index, x.dims)
+			continue
+		}
+		require.That(t, err == nil && skip == x.skip && of == 1 && len(dims) == len(x.dims)-len(x.index), "%v of %v: %d bytes on, %v left, %v", x.index, x.dims, skip, dims, err)
+	}
+}

@@ -9,29 +9,31 @@ import (
 )
 
 // nestedDWARF is a structure with a structure declared inside it, as compilers for C++ write them, in
-// DWARF 4: struct outer { char a; struct inner { char x; }; char b; }.
+// DWARF 4: struct outer { char a; struct inner { char x; }; char b; void *p; }. The size of a pointer is left out.
 func nestedDWARF(t *testing.T) *dwarf.Data {
 	t.Helper()
 	const (
-		name, size, place, kind      = 0x03, 0x0b, 0x38, 0x49 // DW_AT_name, byte_size, data_member_location, type
-		text, data1, ref4            = 0x08, 0x0b, 0x13       // DW_FORM_string, data1, ref4
-		unit, structure, field, base = 1, 2, 3, 4             // abbreviations
-		charAt                       = 12                     // offset of the type char
+		name, size, place, kind               = 0x03, 0x0b, 0x38, 0x49 // DW_AT_name, byte_size, data_member_location, type
+		text, data1, ref4                     = 0x08, 0x0b, 0x13       // DW_FORM_string, data1, ref4
+		unit, structure, field, base, pointer = 1, 2, 3, 4, 5          // abbreviations
+		charAt, pointerAt                     = 12, 19                 // offsets of types
 	)
 	abbrev := []byte{
 		unit, 0x11, 1, 0, 0,
 		structure, 0x13, 1, name, text, size, data1, 0, 0,
 		field, 0x0d, 0, name, text, place, data1, kind, ref4, 0, 0,
 		base, 0x24, 0, name, text, size, data1, 0, 0,
+		pointer, 15, 0, 0, 0,
 		0,
 	}
-	member := func(name string, at byte) []byte { return append([]byte{field, name[0], 0, at}, charAt, 0, 0, 0) }
-	body := []byte{unit, base, 'c', 'h', 'a', 'r', 0, 1, structure, 'o', 'u', 't', 'e', 'r', 0, 2}
-	body = append(body, member("a", 0)...)
+	member := func(name string, at, kind byte) []byte { return append([]byte{field, name[0], 0, at}, kind, 0, 0, 0) }
+	body := []byte{unit, base, 'c', 'h', 'a', 'r', 0, 1, pointer, structure, 'o', 'u', 't', 'e', 'r', 0, 10}
+	body = append(body, member("a", 0, charAt)...)
 	body = append(body, structure, 'i', 'n', 'n', 'e', 'r', 0, 1)
-	body = append(body, member("x", 0)...)
+	body = append(body, member("x", 0, charAt)...)
 	body = append(body, 0) // of inner
-	body = append(body, member("b", 1)...)
+	body = append(body, member("b", 1, charAt)...)
+	body = append(body, member("p", 2, pointerAt)...)
 	body = append(body, 0, 0) // of outer and of the unit
 	info := binary.LittleEndian.AppendUint32(nil, uint32(len(body)+7))
 	info = append(append(info, 4, 0, 0, 0, 0, 0, 8), body...)
@@ -42,7 +44,7 @@ func nestedDWARF(t *testing.T) *dwarf.Data {
 // TestMemberBehindNestedType: what follows a type that is declared inside a structure is a member of the
 // outer structure again.
 func TestMemberBehindNestedType(t *testing.T) {
-	tl := typeLoader{table: newTypeTable(), pointer: 8}
+	tl := typeLoader{table: newTypeTable()}
 	require.NoError(t, tl.read(nestedDWARF(t).Reader(), 1000))
 	im := &Image{Name: "nested.elf", types: tl.table}
 	for _, c := range []struct {
@@ -53,10 +55,11 @@ func TestMemberBehindNestedType(t *testing.T) {
 		{"outer", "a", 0, true},
 		{"outer", "b", 1, true},
 		{"outer", "x", 0, false},
+		{"outer", "p", 2, true},
 		{"inner", "x", 0, true},
 		{"inner", "b", 0, false},
 	} {
 		f, err := field(im, c.typ, c.path)
-		require.That(t, c.ok == (err == nil) && f.Offset == c.offset && (!c.ok || f.Size == 1), "%s.%s is %+v, %v", c.typ, c.path, f, err)
+		require.That(t, c.ok == (err == nil) && f.Offset == c.offset && (!c.ok || f.Size == map[bool]int{true: 8, false: 1}[c.path == "p"]), "%s.%s is %+v, %v", c.typ, c.path, f, err)
 	}
 }

@@ -65,9 +65,9 @@ func (im *Image) loadDebug(f *elf.File) error {
 	if err != nil {
 		return fmt.Errorf("damaged debug information (%w): build the image again", err)
 	}
-	tl := typeLoader{pointer: int64(im.Bits / 8), table: newTypeTable()}
+	tl := typeLoader{table: newTypeTable()}
 	// An entry takes at least a byte: more than the section has come from damaged unit lengths.
-	if err := tl.read(d.Reader(), int(min(info.Size, 1<<30))); err != nil {
+	if err := tl.read(d.Reader(), int(info.Size)); err != nil {
 		return fmt.Errorf("damaged debug information (%w): build the image again", err)
 	}
 	im.types = tl.table
@@ -80,7 +80,7 @@ type typeLoader struct {
 	table   typeTable
 	open    []*typeNode
 	units   []*dwarf.Entry
-	pointer int64 // size of a pointer whose entry has none, in bytes
+	address int64 // size of one in the unit, in bytes
 }
 
 // read visits the entries, at most limit of them. An entry of tag 0 ends the children of one parent
@@ -94,6 +94,7 @@ func (tl *typeLoader) read(r *dwarf.Reader, limit int) error {
 		case limit == 0:
 			return errors.New("its units overlap")
 		}
+		tl.address = int64(r.AddressSize())
 		if e.Tag == 0 { // end of a list of children
 			if n := len(tl.open); n > 0 {
 				tl.open = tl.open[:n-1]
@@ -151,7 +152,7 @@ func (tl *typeLoader) add(e *dwarf.Entry) *typeNode {
 	if size, ok := e.Val(dwarf.AttrByteSize).(int64); ok && size >= 0 {
 		n.size = size
 	} else if n.tag == dwarf.TagPointerType {
-		n.size = tl.pointer
+		n.size = tl.address
 	}
 	t := &tl.table
 	t.nodes[e.Offset] = n

@@ -3,8 +3,11 @@ package linux
 import (
 	"debug/elf"
 	"encoding/binary"
+	"slices"
 	"testing"
 
+	"kprobesim/image"
+	"kprobesim/image/imagetest"
 	"kprobesim/internal/require"
 )
 
@@ -42,5 +45,34 @@ func TestMachine(t *testing.T) {
 	} {
 		got := Machine(x.head)
 		require.That(t, got == x.want, "%s: %s, want %s", x.name, got, x.want)
+	}
+}
+
+// TestVersion takes the release of the header, or else what the kernel says, at its symbol or anywhere.
+func TestVersion(t *testing.T) {
+	const banner = "Linux version "
+	e := imagetest.Kernel()
+	text := banner + "5.1-x (of us)\x00\x00\x00"
+	e.Data = map[int]uint64{}
+	for i := range len(text) / 8 {
+		e.Data[0x200+8*i] = binary.LittleEndian.Uint64([]byte(text)[8*i:])
+	}
+	file := e.Build()
+	named := func(name string) *image.Image {
+		return require.Must(image.LoadBare("k", file, func(*image.Image) ([]image.Symbol, error) {
+			return []image.Symbol{{Name: "z", Addr: 9}, {Name: name, Addr: imagetest.Base + 0x200}}, nil
+		}))(t)
+	}
+	other := slices.Concat([]byte(banner+"4.9 "), file)
+	for _, x := range []struct {
+		release, symbol string
+		file            []byte
+		want            string
+	}{
+		{"6.1-y (them)", "linux_banner", file, "6.1-y"}, {"6.1-y", "none", file, "6.1-y"}, {"", "linux_banner", other, "5.1-x"}, {"", "none", other, "4.9"}, {"", "none", nil, ""},
+	} {
+		k := &Kernel{Image: named(x.symbol), File: x.file}
+		k.Release = x.release
+		require.Equal(t, k.Version(), x.want, "a kernel whose header has %q, with symbol %s", x.release, x.symbol)
 	}
 }

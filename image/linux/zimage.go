@@ -36,17 +36,16 @@ func readZImage(b []byte, kept Keeper) ([]byte, error) {
 	}
 	// The size of the result stands behind the compressed bytes. Where they begin is not said: the unpacking code
 	// before them has the magic in it, too.
-	for at := 0; ; at++ {
-		next := bytes.Index(b[at:size], []byte(compressions[0].magic))
-		if next < 0 {
-			return nil, errors.New("has a payload of unknown compression: kernels of ARM that are packed by XZ are read")
+	for at := range size {
+		if !bytes.HasPrefix(b[at:size], []byte(compressions[0].magic)) {
+			continue
 		}
-		at += next
 		raw, err := unpackKept(b[at:size+4], kept)
 		if err == nil && uint32(len(raw)) == binary.LittleEndian.Uint32(b[size:]) {
 			return wrap(raw, bss, offset), nil
 		}
 	}
+	return nil, errors.New("has a payload of unknown compression: kernels of ARM that are packed by XZ are read")
 }
 
 // zImageSizes finds where the size of the unpacked kernel stands, how many bytes it needs behind itself, and how far behind

@@ -224,11 +224,8 @@ const (
 
 // fits reports whether a value fits into a number of bits.
 func (c check) fits(v int64, bits int) bool {
-	if bits >= 64 {
-		return true
-	}
-	signed := v >= -1<<(bits-1) && v < 1<<(bits-1)
-	unsigned := v >= 0 && v < 1<<bits
+	signed := v>>(bits-1) == v>>63
+	unsigned := uint64(v)>>bits == 0
 	switch c {
 	case signedValue:
 		return signed

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -314,22 +315,17 @@ func TestRefusals(t *testing.T) {
 
 // A value that does not fit into its field is an error, and one that just fits is none.
 func TestOverflow(t *testing.T) {
-	for _, x := range []struct {
-		bits int
-		c    check
-		v    int64
-		fits bool
-	}{
-		{32, signedValue, 1<<31 - 1, true},
-		{32, signedValue, 1 << 31, false},
-		{32, unsignedValue, 1<<32 - 1, true},
-		{32, unsignedValue, -1, false},
-		{32, eitherValue, -1 << 31, true},
-		{32, eitherValue, -1<<31 - 1, false},
-		{26, signedValue, -1 << 25, true},
-		{26, signedValue, 1 << 25, false},
-	} {
-		require.Equal(t, x.c.fits(x.v, x.bits), x.fits, "%#x in %d bits, check %d", x.v, x.bits, x.c)
+	for bits := 2; bits <= 64; bits++ {
+		for _, near := range []int64{0, 1 << (bits - 1), 1 << (bits & 63), math.MinInt64} {
+			for v := near - 2; v != near+3; v++ {
+				for _, v := range []int64{v, -v} {
+					signed, unsigned := v<<(64-bits)>>(64-bits) == v, uint64(v)<<(64-bits)>>(64-bits) == uint64(v) // what is left when it is cut
+					for c, want := range map[check]bool{anyValue: true, signedValue: signed, unsignedValue: unsigned, eitherValue: signed || unsigned} {
+						require.That(t, c.fits(v, bits) == want, "%#x in %d bits, check %d: %v", v, bits, c, !want)
+					}
+				}
+			}
+		}
 	}
 	for _, i := range isas() {
 		if i.name == "x86_64" {
@@ -337,6 +333,21 @@ func TestOverflow(t *testing.T) {
 			require.Error(t, require.Err(o.Link(0xffff880000200000, i.resolve)), "R_X86_64_32S against .rodata: value 0xffff880000201000 does not fit into 32 bits", "2 GiB away")
 		}
 	}
+}
+
+// TestSymbolOfAName prefers a global symbol, and then the first one.
+func TestSymbolOfAName(t *testing.T) {
+	m := &Module{Symbols: []Defined{{Name: "a", Addr: 1}, {Name: "b", Addr: 2}, {Name: "a", Addr: 3, Global: true}, {Name: "a", Addr: 4, Global: true}, {Name: "b", Addr: 5}}}
+	for name, want := range map[string]uint64{"a": 3, "b": 2, "c": 0} {
+		s, ok := m.Symbol(name)
+		require.That(t, s.Addr == want && ok == (want != 0), "%s is at %d, %v; want %d", name, s.Addr, ok, want)
+	}
+}
+
+// TestOddBranch refuses a branch of ARM to what is no instruction.
+func TestOddBranch(t *testing.T) {
+	f := &fix{place: 0x1000, target: Symbol{Value: 0x2002, Entry: 0x2002}}
+	require.Error(t, f.branch(0xeb000000), "no multiple of 4", "a branch to 0x2002")
 }
 
 // A symbol of a section that the file does not have is an error.
