@@ -61,8 +61,9 @@ func TestEveryKey(t *testing.T) {
 					fmt.Fprintf(&texts, "%s %s=%s: %v\n", name, key, value, errs.Err())
 					continue
 				}
-				other := slices.DeleteFunc(numbers("", reflect.ValueOf(*m), nil), func(line string) bool { return shipped[line] })
-				fmt.Fprintf(&texts, "%s %s=%s: %q\n", name, key, value, other)
+				left := maps.Clone(shipped)
+				other := slices.DeleteFunc(numbers("", reflect.ValueOf(*m), nil), func(line string) bool { delete(left, line); return shipped[line] })
+				fmt.Fprintf(&texts, "%s %s=%s: %q in the place of %q\n", name, key, value, other, slices.Sorted(maps.Keys(left)))
 			}
 			all.WriteString(texts.String())
 			fmt.Fprintf(&out, "%s, %s: %d of %d refused, sum %.6x\n", name, value, refused, len(keys), sha256.Sum256([]byte(texts.String())))
@@ -178,7 +179,16 @@ func change(t *testing.T, root *doc.Node, path []string, value string) {
 }
 
 // outside finds the keys that have limits, and what they are, in what refuses other numbers.
-var outside = regexp.MustCompile(`(\S+): (-?\d+) is outside (\d+) to (\d+)`)
+var outside = regexp.MustCompile(`(\S+): (-?\d+(?: B)?) is outside (\d+(?: \w+)?) to (\d+(?: \w+)?)`)
+
+// numberOf is a number as descriptions have it, or a size in bytes.
+func numberOf(text string) (int64, bool) {
+	v, err := doc.Size().Whole(false, -1<<40, 1<<40)(&doc.Node{Kind: doc.String, Text: text})
+	if err != nil {
+		v, err = strconv.ParseInt(text, 0, 64)
+	}
+	return v, err == nil
+}
 
 // TestLimitsOfKeys sets all keys that have limits to both of them, and to the next number on either side. The golden file has the
 // limits, and what another check says of numbers within.
@@ -189,20 +199,30 @@ func TestLimitsOfKeys(t *testing.T) {
 	}
 	var out strings.Builder
 	for _, name := range []string{"testdata/pipes", "power5-1656", "tc2-cortex-a15"} {
-		root := document(t, name)
-		keys := slices.DeleteFunc(leaves(nil, root), func(key []string) bool { return root.Find(key...).Kind != doc.Integer })
+		root, units := document(t, name), map[string]string{}
+		keys := slices.DeleteFunc(leaves(nil, root), func(key []string) bool {
+			n := root.Find(key...)
+			if _, ok := numberOf(n.Text); n.Kind == doc.String && ok {
+				units[strings.Join(key, ".")] = " B"
+				return false
+			}
+			return n.Kind != doc.Integer
+		})
 		refused := func(value func(key string) int64) (limits map[string][2]int64, others []string) {
 			t.Helper()
+			text := func(key string) string { return fmt.Sprint(value(key), units[key]) }
 			changed := root.Clone()
 			for _, key := range keys {
-				change(t, changed, key, fmt.Sprint(value(strings.Join(key, "."))))
+				change(t, changed, key, text(strings.Join(key, ".")))
 			}
 			var errs doc.Errors
 			machines.Read(changed, isas, &errs)
 			limits = map[string][2]int64{}
 			for line := range strings.Lines(fmt.Sprint(errs.Err())) {
-				if m := outside.FindStringSubmatch(line); m != nil && m[2] == fmt.Sprint(value(m[1])) {
-					limits[m[1]] = [2]int64{require.Must(strconv.ParseInt(m[3], 10, 64))(t), require.Must(strconv.ParseInt(m[4], 10, 64))(t)}
+				if m := outside.FindStringSubmatch(line); m != nil && m[2] == text(m[1]) {
+					least, _ := numberOf(m[3])
+					most, _ := numberOf(m[4])
+					limits[m[1]] = [2]int64{least, most}
 				} else {
 					others = append(others, line)
 				}
@@ -212,11 +232,11 @@ func TestLimitsOfKeys(t *testing.T) {
 		limits, _ := refused(func(string) int64 { return 1 << 40 })
 		keys = slices.DeleteFunc(keys, func(key []string) bool { _, ok := limits[strings.Join(key, ".")]; return !ok })
 		for _, key := range slices.Sorted(maps.Keys(limits)) {
-			fmt.Fprintf(&out, "%s %s: %d to %d\n", name, key, limits[key][0], limits[key][1])
+			fmt.Fprintf(&out, "%s %s: %d to %d%s\n", name, key, limits[key][0], limits[key][1], units[key])
 		}
 		for i, step := range []int64{-1, 1} {
-			beyond, _ := refused(func(key string) int64 { return limits[key][i] + step })
-			require.That(t, maps.Equal(beyond, limits), "%s: refused are %v, want %v", name, beyond, limits)
+			beyond, said := refused(func(key string) int64 { return limits[key][i] + step })
+			require.That(t, maps.Equal(beyond, limits), "%s: refused are %v, want %v; said is %q", name, beyond, limits, said)
 			within, said := refused(func(key string) int64 { return limits[key][i] })
 			require.That(t, len(within) == 0, "%s: refused are %v", name, within)
 			fmt.Fprintf(&out, "%s\n%s\n", name, strings.TrimSuffix(strings.Join(said, ""), "\n"))

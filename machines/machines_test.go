@@ -182,6 +182,8 @@ func TestAnswers(t *testing.T) {
 	}
 	require.That(t, !slices.ContainsFunc(m.Params, func(p Param) bool { return strings.HasPrefix(p.Path, "asked") }), "an answer is a parameter")
 	for bad, want := range map[string]string{
+		"[asked.0x100000000]\na = 1\nsource = \"book: 9\"\n":                   "is no number of 32 bits, or two with a dash between",
+		"[asked.0-0x100000000]\na = 1\nsource = \"book: 9\"\n":                 "is no number of 32 bits, or two with a dash between",
 		"[asked.x]\na = 1\nsource = \"book: 9\"\n":                             `"x" is no number of 32 bits`,
 		"[asked.1]\na = 1\n":                                                   "source",
 		"[asked.1]\nsource = \"book: 9\"\n[asked.0x1]\nsource = \"book: 9\"\n": "is the same number",

@@ -340,8 +340,20 @@ func TestLifeCycleErrors(t *testing.T) {
 			r.Errorf("%v is not EBUSY", err)
 		}
 		r.wantError(r.l.Unload(r.Call, "nothing"), "no module nothing is loaded")
+		user, _ := r.l.find("user_of")
+		if refs := r.l.this.refs; refs.Size == 4 {
+			held := func(n uint64) { require.NoError(t, r.l.m.Store(user.this+refs.Offset, 4, n)) }
+			held(2)
+			r.wantError(r.l.Unload(r.Call, "user_of"), "module user_of cannot be unloaded: 2 references are held: -EBUSY")
+			held(0)
+		}
 		if err := r.l.UnloadAll(r.Call); err != nil {
 			r.Error(err)
+		}
+		if at, _, ok := r.l.m.Image().Section(exportSection); ok { // kernels of the first years have none
+			word := r.l.m.Image().Bits / 8
+			require.NoError(t, r.l.m.Store(at+uint64(word), word, 8))
+			r.wantError(require.Err(New(r.l.m, r.l.k, r.l.probes)), "name of an exported symbol: ")
 		}
 	})
 }

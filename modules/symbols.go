@@ -135,8 +135,11 @@ func newThisLayout(im *image.Image) thisLayout {
 // newThis makes the struct module of a module, at an address that its code reaches.
 func (l *Loader) newThis(name string) (uint64, error) {
 	at, err := l.m.AllocNear(l.this.size)
-	if err != nil || l.this.name.Size < 2 {
-		return at, err
+	if err != nil {
+		return 0, err
+	}
+	if l.this.name.Size < 2 {
+		return at, nil
 	}
 	text := append([]byte(name), 0)
 	if len(text) > l.this.name.Size {

@@ -1,12 +1,16 @@
 package planning
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"kprobesim/distro"
+	"kprobesim/distro/rootfs"
 	"kprobesim/experiments/schema"
 	"kprobesim/internal/doc"
 	"kprobesim/internal/require"
@@ -111,4 +115,32 @@ func TestModulesDiffer(t *testing.T) {
 	require.That(t, slices.Equal(ref.setup(nil, pt), []string{"modules are loaded"}), "it differs by %q", ref.setup(nil, pt))
 	ref.e.Modules = []schema.Module{{}}
 	require.Equal(t, len(ref.setup(nil, pt)), 0, "differences where both have some")
+}
+
+// TestUnreadableCode refuses an offset behind what no instruction is.
+func TestUnreadableCode(t *testing.T) {
+	pt := require.Must(NewLoader().Plan("crowding", nil))(t).Points[0]
+	target, isa := *pt.Target, *pt.Target.ISA
+	isa.Disasm = func(code []byte, at uint64, _ func(uint64) (string, uint64)) (string, int) {
+		f, _ := pt.Image.Func(pt.Workload.Target)
+		return "one", map[bool]int{true: 1}[at < f.Entry+2]
+	}
+	target.ISA = &isa
+	pt.Target = &target
+	for offset, want := range map[uint64]string{0: "", 2: "", 3: "bench_target+0x2 cannot be decoded"} {
+		pt.Workload.Offset = offset
+		err := checkOffset(&pt, pt.Workload)
+		require.That(t, fmt.Sprint(err) == cmp.Or(want, "<nil>"), "offset %d: %v, want %q", offset, err, want)
+	}
+}
+
+// TestToolsOfARoot puts what starts tools into a root that has them.
+func TestToolsOfARoot(t *testing.T) {
+	tree, tool := rootfs.Tree{}, &schema.UserTool{Command: []string{"/bin/x"}}
+	require.Error(t, putTools(tree, []*schema.UserTool{tool}), "command of a tool: ", "no tool")
+	tree.Put(distro.File{Name: "bin/x", Mode: 0o100755, Data: []byte("x")})
+	require.NoError(t, putTools(tree, nil))
+	require.That(t, tree.Executable(distro.BackgroundPath) != nil, "there is something to start nothing")
+	require.NoError(t, putTools(tree, []*schema.UserTool{tool}))
+	require.NoError(t, tree.Executable(distro.BackgroundPath))
 }

@@ -60,7 +60,7 @@ type namedFigure struct {
 
 // shown returns the points of a set that a figure shows: all that are of its kind. A set of one experiment has no others.
 func (f *namedFigure) shown(s *results.Set) *results.Set {
-	if f.of == "" || len(s.Points()) == 0 || !several(s) {
+	if f.of == "" || !several(s) {
 		return s
 	}
 	of := map[string]bool{}
