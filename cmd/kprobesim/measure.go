@@ -102,7 +102,7 @@ func (a *app) measureProbes(o *measureOptions) error {
 		input := outdir.Input{Kind: "log", Name: filepath.Base(o.read), Hash: outdir.Hash(b)}
 		return a.keepMeasured(o, string(b), machine, results.Measured, "measured", input)
 	case o.kvm:
-		return a.measureKVM(o)
+		return a.measureKVM(o, thisHardware())
 	}
 	return a.measureSimulated(o)
 }

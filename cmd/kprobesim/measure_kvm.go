@@ -16,8 +16,8 @@ import (
 )
 
 // measureKVM has a kernel insert the module under qemu, on this host's processor.
-func (a *app) measureKVM(o *measureOptions) error {
-	if err := thisHardware().check(); err != nil {
+func (a *app) measureKVM(o *measureOptions, host hardware) error {
+	if err := host.check(); err != nil {
 		return fail(exitUsage, fmt.Errorf("measure: %w", err))
 	}
 	machine, err := nameOfMachine(o.machine)
