@@ -101,6 +101,21 @@ func TestAnywhere(t *testing.T) {
 	require.Equal(t, s.Phase(&cpus.Step{PC: 0x7fffffffe000, User: true, Code: []byte{breakpoint}}), image.PhaseRethook, "where functions return to")
 }
 
+// TestNearTheProgram takes what lies within 64 MiB of a program's first instruction for the program, on both sides.
+func TestNearTheProgram(t *testing.T) {
+	im, _ := made(t)
+	const first, near = 0x10000000, 64 << 20
+	s := phases.New(im)
+	for _, x := range []struct {
+		pc   uint64
+		want image.Phase
+	}{
+		{first, image.PhaseUser}, {first + near - 1, image.PhaseUser}, {first - near + 1, image.PhaseUser}, {first + near, image.PhaseStep}, {first - near, image.PhaseStep},
+	} {
+		require.Equal(t, s.Phase(&cpus.Step{PC: x.pc, User: true}), x.want, "%#x is of phase", x.pc)
+	}
+}
+
 // TestProgram follows a hit of an attached program: its code is the handler wherever it lies, and a trampoline is the entry before
 // it and the return behind it, until user mode.
 func TestProgram(t *testing.T) {
