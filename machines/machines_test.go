@@ -116,7 +116,7 @@ func TestTimes(t *testing.T) {
 		ticks clock.Ticks
 		text  string
 	}{
-		`"80 ns"`: {160 * clock.PerCycle, "160"}, `"0.1 us"`: {200 * clock.PerCycle, "200"}, `"0.25 ns"`: {30, "30/60"}, `"0.01 ns"`: {1, "1/60"}, "7": {420, "7"}, `"3/2 cycles"`: {90, "3/2 cycles"},
+		`"80 ns"`: {160 * clock.PerCycle, "160"}, `"0.1 us"`: {200 * clock.PerCycle, "200"}, `"0.25 ns"`: {30, "30/60"}, `"0.01 ns"`: {1, "1/60"}, `"0.0125 ns"`: {2, "2/60"}, `"0.0124 ns"`: {1, "1/60"}, "7": {420, "7"}, `"3/2 cycles"`: {90, "3/2 cycles"},
 	} {
 		changed := root.Clone()
 		s := require.Must(doc.ParseSetting("memory.latency=" + written))(t)

@@ -486,3 +486,9 @@ func TestName(t *testing.T) {
 	require.That(t, err == nil && f.Name == "user_Az09", "%+v, %v", f, err)
 	require.Error(t, require.Err(Read("x.o", []byte("no"))), "x.o: is no ELF file", "")
 }
+
+// TestPlainLayout has a kernel without debug information keep names of up to a quarter of what a module has.
+func TestPlainLayout(t *testing.T) {
+	l := newThisLayout(&image.Image{})
+	require.That(t, l.size == plainModule && l.name == image.Field{Size: plainModule / 4} && l.refs.Size == 0 && l.state.Size == 0, "%+v", l)
+}

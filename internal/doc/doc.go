@@ -47,10 +47,7 @@ func (k Kind) String() string {
 		"nothing", "a table", "a list", "a string", "an integer", "a number",
 		"a boolean",
 	}
-	if int(k) < len(names) {
-		return names[k]
-	}
-	return "an unknown kind"
+	return names[k]
 }
 
 // Pos is a place in a document. Line and Column count from 1; a Pos with Line 0 names a source

@@ -258,6 +258,26 @@ func TestShortAddresses(t *testing.T) {
 	}
 }
 
+// TestCut forgets what was written from a place on, with its jumps.
+func TestCut(t *testing.T) {
+	a := Asm{room: make([]byte, 32)}
+	l := a.NewLabel()
+	a.Jmp(l)
+	place := a.Len()
+	for range 3 {
+		a.Jmp(l)
+	}
+	a.Cut(place)
+	for range 16 {
+		a.Ret()
+	}
+	a.Bind(l)
+	a.Finish()
+	in := require.Must(x86asm.Decode(a.room, 64))(t)
+	require.Equal(t, fmt.Sprint(in), "JMP .+16", "the jump that stays")
+	require.That(t, bytes.Equal(a.room[place:a.Len()], bytes.Repeat([]byte{0xc3}, 16)), "behind it is % x", a.room[place:a.Len()])
+}
+
 // TestAlign fills up to the next multiple, and no further.
 func TestAlign(t *testing.T) {
 	for n := range 33 {

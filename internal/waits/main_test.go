@@ -99,6 +99,10 @@ func TestCommand(t *testing.T) {
 	os.Stdout = require.Must(os.Create(filepath.Join(t.TempDir(), "out")))(t)
 	os.Args = []string{"waits", "-old", "a", "-new", "b", "-only", "^$"}
 	main()
+	t.Setenv("KPROBESIM_LINUX", "")
+	var out, log bytes.Buffer
+	require.NoError(t, run(os.Args[1:], &out, &log))
+	require.Equal(t, log.String(), "without packaged kernels: KPROBESIM_LINUX names no folder\n", "the log without kernels")
 	require.NoError(t, os.Stdout.Close())
 	b := require.Must(os.ReadFile(os.Stdout.Name()))(t)
 	require.That(t, bytes.HasPrefix(b, []byte("| | wall, old |")) && bytes.Count(b, []byte("\n")) == 2, "the table is %q", b)
