@@ -214,6 +214,16 @@ func TestLoadBare(t *testing.T) {
 	}))(t)
 	a, ok := im.Symbol("a")
 	require.That(t, ok && a.Addr == imagetest.Base && im.Symbols[0] == a, "a is %+v, %v", a, ok)
+	for _, flags := range []elf.ProgFlag{elf.PF_R, elf.PF_R | elf.PF_W, elf.PF_R | elf.PF_X} {
+		e := imagetest.Kernel()
+		e.Progs[0].Flags = uint32(flags)
+		s := require.Must(LoadBare("k", e.Build(), func(*Image) ([]Symbol, error) { return nil, nil }))(t).Segments[0]
+		require.That(t, s.Exec == (flags&elf.PF_X != 0) && s.Write == (flags&elf.PF_W != 0), "flags %v: executed %v, written %v", flags, s.Exec, s.Write)
+	}
+	b := im.Bytes(imagetest.Base+8, 16)
+	require.That(t, len(b) == 16 && cap(b) == 16 && &b[0] == &im.Segments[0].Data[8], "16 bytes are %d of %d", len(b), cap(b))
+	require.That(t, len(im.Bytes(imagetest.Base, imagetest.CodeSize)) == imagetest.CodeSize && im.Bytes(imagetest.Base, imagetest.CodeSize+1) == nil &&
+		im.Bytes(imagetest.Base-1, 1) == nil && im.Bytes(imagetest.Base+imagetest.CodeSize, 0) == nil, "bytes outside of the file")
 	require.Error(t, require.Err(LoadBare("k", file, func(*Image) ([]Symbol, error) { return nil, errors.New("none") })), "image k: none", "no symbols")
 	require.Error(t, require.Err(LoadBare("k", file[:40], nil)), "image k: ", "a cut file")
 }

@@ -63,3 +63,30 @@ func TestMemberBehindNestedType(t *testing.T) {
 		require.That(t, c.ok == (err == nil) && f.Offset == c.offset && (!c.ok || f.Size == map[bool]int{true: 8, false: 1}[c.path == "p"]), "%s.%s is %+v, %v", c.typ, c.path, f, err)
 	}
 }
+
+// TestPlacesOfMembers reads the place of a member as each version of DWARF says it.
+func TestPlacesOfMembers(t *testing.T) {
+	for _, x := range []struct {
+		place  any
+		offset int64
+		broken bool
+	}{
+		{nil, 0, false},
+		{int64(7), 7, false},
+		{int64(-1), -1, true},
+		{int64(maxTypeSize), maxTypeSize, false},
+		{int64(maxTypeSize + 1), maxTypeSize + 1, true},
+		{"x", 0, true},
+		{[]byte{opPlusUconst, 5}, 5, false},
+		{[]byte{opPlusUconst, 0x80, 1}, 128, false},
+		{[]byte{opPlusUconst, 5, 0}, 5, true},
+		{[]byte{opPlusUconst + 1, 5}, 5, true},
+		{[]byte{opPlusUconst}, 0, true},
+		{[]byte{opPlusUconst, 0x80}, 0, true},
+		{[]byte{}, 0, true},
+		{binary.AppendUvarint([]byte{opPlusUconst}, maxTypeSize+1), maxTypeSize + 1, true},
+	} {
+		m := memberOf(&dwarf.Entry{Field: []dwarf.Field{{Attr: dwarf.AttrDataMemberLoc, Val: x.place}}})
+		require.That(t, m.offset == x.offset && m.broken == x.broken, "%v is offset %d, damaged %v", x.place, m.offset, m.broken)
+	}
+}

@@ -2,6 +2,7 @@ package machines_test
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -35,7 +36,7 @@ func TestEveryKey(t *testing.T) {
 	}
 	whole := *update || hosttools.Whole(t, "each key with eight values", "with two")
 	var out, all strings.Builder
-	for _, name := range []string{"testdata/pipes", "power5-1656", "tc2-cortex-a15"} {
+	for _, name := range []string{"testdata/rare", "power5-1656", "tc2-cortex-a15"} {
 		root := document(t, name)
 		var errs doc.Errors
 		shipped := map[string]bool{}
@@ -198,7 +199,7 @@ func TestLimitsOfKeys(t *testing.T) {
 		isas = append(isas, target.ISA)
 	}
 	var out strings.Builder
-	for _, name := range []string{"testdata/pipes", "power5-1656", "tc2-cortex-a15"} {
+	for _, name := range []string{"testdata/rare", "power5-1656", "tc2-cortex-a15"} {
 		root, units := document(t, name), map[string]string{}
 		keys := slices.DeleteFunc(leaves(nil, root), func(key []string) bool {
 			n := root.Find(key...)
@@ -243,4 +244,59 @@ func TestLimitsOfKeys(t *testing.T) {
 		}
 	}
 	require.Lines(t, "testdata/limits.txt", out.String(), *update)
+}
+
+// TestAlternatives reads what goes with none of the others.
+func TestAlternatives(t *testing.T) {
+	root := document(t, "testdata/rare")
+	for key, value := range map[string]string{"cache.l3.inclusive": "", "cache.l3.exclusive": "true", "back_end.store_block": "", "back_end.store_word": "", "back_end.store_pairs": "true"} {
+		change(t, root, strings.Split(key, "."), value)
+	}
+	var errs doc.Errors
+	c := machines.Read(root, []*cpus.ISA{x86.ISA64()}, &errs).CPU
+	require.That(t, errs.Err() == nil && c.L3.Exclusive && !c.L3.Inclusive && c.BackEnd.StorePairs && c.BackEnd.StoreBlock == 0, "%v, %+v, %+v", errs.Err(), c.L3, c.BackEnd)
+}
+
+// TestInherited tells figures of a description's base from its own, and from none.
+func TestInherited(t *testing.T) {
+	for _, x := range []struct {
+		m    machines.Machine
+		want bool
+	}{{machines.Machine{File: "a"}, false}, {machines.Machine{File: "a", FiguresOf: "a"}, false}, {machines.Machine{File: "a", FiguresOf: "b"}, true}} {
+		require.Equal(t, x.m.InheritsFigures(), x.want, "whether figures of %q are inherited by %q", x.m.FiguresOf, x.m.File)
+	}
+}
+
+// TestKeysOfTests wants each key that a description may have in the descriptions of these tests, but for the alternatives and what
+// others test.
+func TestKeysOfTests(t *testing.T) {
+	var isas []*cpus.ISA
+	for _, target := range targets.List() {
+		isas = append(isas, target.ISA)
+	}
+	b := require.Must(json.Marshal(doc.Describe(100, func(root *doc.Node, errs *doc.Errors) { machines.Read(root, isas, errs) })))(t)
+	known := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"([a-z][a-z0-9_]*)":\{"`).FindAllSubmatch(b, -1) {
+		known[string(m[1])] = true
+	}
+	require.Need(t, len(known) > 200, "%d keys: %s", len(known), b)
+	for _, name := range []string{"testdata/rare", "power5-1656", "tc2-cortex-a15"} {
+		for _, key := range allKeys(document(t, name)) {
+			delete(known, key)
+		}
+	}
+	for _, isa := range isas {
+		for _, class := range isa.Classes {
+			delete(known, class) // one is read as another
+		}
+	}
+	require.Equal(t, fmt.Sprint(slices.Sorted(maps.Keys(known))), "[exclusive items measured properties store_pairs]", "keys without a test")
+}
+
+// allKeys returns the names of all keys of a document.
+func allKeys(n *doc.Node) (all []string) {
+	for _, f := range n.Fields {
+		all = append(append(all, f.Key), allKeys(f.Value)...)
+	}
+	return all
 }

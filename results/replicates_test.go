@@ -1,6 +1,7 @@
 package results
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -44,6 +45,25 @@ func TestBootstrapWidth(t *testing.T) {
 	}
 	low, high := bootstrap([]int64{-maxMicros, maxMicros, 0})
 	require.That(t, low.micros == -maxMicros && high.micros == maxMicros, "values whose sums do not fit: %s to %s", low, high)
+}
+
+// TestBootstrapTails draws the same samples and counts the means outside: 49 of 2000 on each side, and the 50th is the end.
+func TestBootstrapTails(t *testing.T) {
+	values := []int64{8, 80, 800, 8000, 80_000, 800_000, 8_000_000, 80_000_000}
+	low, high := bootstrap(values)
+	draws, outside := rand.NewPCG(8, 0), [2]int{}
+	for range 2000 {
+		sum := int64(0)
+		for range values {
+			sum += values[draws.Uint64()%8]
+		}
+		if sum/8 < low.micros {
+			outside[0]++
+		} else if sum/8 > high.micros {
+			outside[1]++
+		}
+	}
+	require.Equal(t, outside, [2]int{49, 49}, "means outside of %s to %s", low, high)
 }
 
 // What of an error is unexplained is that of the mean of the replicates: here one replicate lies outside of the

@@ -27,7 +27,7 @@ func TestFirmware(t *testing.T) {
 		require.Need(t, string(pointer[:4]) == "_MP_" && pointer[8] == 1 && sum(pointer) == 0, "%d CPUs: the pointer is % x", n, pointer)
 		table := mem[le.Uint32(pointer[4:]):]
 		table = table[:le.Uint16(table[4:])]
-		require.Need(t, string(table[:4]) == "PCMP" && sum(table) == 0 && le.Uint32(table[36:]) == x86.APICBase, "%d CPUs: the header is % x", n, table[:44])
+		require.Need(t, string(table[:4]) == "PCMP" && string(table[8:28]) == "KPROBSIMPC          " && sum(table) == 0 && le.Uint32(table[36:]) == x86.APICBase, "%d CPUs: the header is % x", n, table[:44])
 		kinds, count := map[byte]int{}, 0
 		for e := table[44:]; len(e) > 0; count++ {
 			size := 8

@@ -30,8 +30,11 @@ func TestShown(t *testing.T) {
 		of   string
 		want string
 	}{
-		{mixed, "m", "[a.k a.r c.k]"}, {mixed, "", "[a.k a.r b.k c.k]"}, {mixed, "none", "[a.k a.r b.k c.k]"},
-		{setOf(t, "a k m", "a r n"), "n", "[a.k a.r]"}, {setOf(t), "m", "[]"},
+		{mixed, "m", "[a.k a.r c.k]"},
+		{mixed, "", "[a.k a.r b.k c.k]"},
+		{mixed, "none", "[a.k a.r b.k c.k]"},
+		{setOf(t, "a k m", "a r n"), "n", "[a.k a.r]"},
+		{setOf(t), "m", "[]"},
 	} {
 		f, shown := namedFigure{of: x.of}, []string{}
 		for _, p := range f.shown(x.s).Points() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 
 	"github.com/anchore/go-lzo"
 )
@@ -47,8 +48,7 @@ func newLzop(b []byte) (*lzop, error) {
 	if behind > len(b) {
 		return nil, errLzop
 	}
-	words := func(mask uint32) int { return int(flags&mask&0xff)/int(mask&0xff) + int(flags&mask>>8)/int(mask>>8) }
-	return &lzop{rest: b[behind:], plain: words(lzopSumsPlain), packed: words(lzopSumsPacked)}, nil
+	return &lzop{rest: b[behind:], plain: bits.OnesCount32(flags & lzopSumsPlain), packed: bits.OnesCount32(flags & lzopSumsPacked)}, nil
 }
 
 // Read implements io.Reader.

@@ -31,6 +31,9 @@ type made struct {
 	choose func(n int) int
 }
 
+// coin is true for half of the answers.
+func (m *made) coin() bool { return m.choose(2) == 1 }
+
 // Describe has read read documents that are made up, in each of them other keys and other words, and returns what it asked for.
 // It follows from read alone.
 func Describe(documents int, read func(root *Node, errs *Errors)) *Schema {

@@ -61,7 +61,7 @@ func (r *Reader) Errorf(key, format string, args ...any) {
 // Has reports whether key is present, and makes it a known key.
 func (r *Reader) Has(key string) bool {
 	n := r.take(key)
-	return n != nil && (n.made == nil || n.made.choose(2) == 1)
+	return n != nil && (n.made == nil || n.made.coin())
 }
 
 // Is reports whether the value of key is a word that stands beside what a parser takes, and makes it a known key then.
@@ -69,7 +69,7 @@ func (r *Reader) Is(key, word string) bool {
 	if r.node.made != nil {
 		n := r.take(key)
 		n.word([]string{word})
-		return n.made.choose(2) == 1
+		return n.made.coin()
 	}
 	return r.Text(key) == word && r.Has(key)
 }
@@ -226,7 +226,7 @@ func unprintable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r !=
 // Flag parses a boolean.
 func Flag(n *Node) (bool, error) {
 	if n.describe("boolean") {
-		return n.made.choose(2) == 1, nil
+		return n.made.coin(), nil
 	}
 	if n.Kind != Bool {
 		return false, fmt.Errorf("want true or false, not %s", n.Kind)

@@ -8,6 +8,9 @@ import (
 	"unsafe"
 )
 
+// noFile stands for the descriptor of a file where there is none.
+const noFile = -1
+
 // memfdCreate is the number of memfd_create(2), for which package syscall is too old.
 const memfdCreate = 319
 
@@ -21,7 +24,7 @@ func mapped(size int) *memory {
 		return nil
 	}
 	defer func() { _ = syscall.Close(file) }() // the mappings hold the memory
-	all, err := syscall.Mmap(-1, 0, 2*size+3*guard, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	all, err := syscall.Mmap(noFile, 0, 2*size+3*guard, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		return nil
 	}

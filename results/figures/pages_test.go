@@ -129,6 +129,7 @@ func oddPages() []page {
 		{"many values of a logarithmic axis", &Lines{Series: []LineSeries{{Name: "s", Points: far(13, 2)}}, LogX: true}},
 		{"near values of a logarithmic axis", &Lines{Series: []LineSeries{{Name: "s", Points: far(4, 1.39)}}, LogX: true}},
 		{"labels that run into each other", &Lines{Frame: Frame{Width: 40}, Series: []LineSeries{{Name: "s", Points: far(12, 1.41)}}, LogX: true}},
+		{"a label nearly as wide as its place", &Lines{Frame: Frame{Width: 60, XLabel: "a label of the swept axis, nearly as wide"}, Series: []LineSeries{{Name: "s", Points: far(3, 2)}}}},
 		{"bare panels", &Panels{Columns: 2, Frame: Frame{Bare: true}, Panels: []Panel{bar("left", 1), bar("right", 2)}}},
 		{"tornado of panels", &Tornado{Columns: 2, Panels: []TornadoPanel{{"k", []Swing{{"number", -3, 7}, {"another", 1, -2}}}, {"b", []Swing{{"number", 0.5, 0.25}}}}}},
 		{"distribution", sampleECDF()},

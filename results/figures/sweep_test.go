@@ -38,6 +38,11 @@ func TestSweepLines(t *testing.T) {
 		t.Errorf("lines over what is not swept: %v", err)
 	}
 	require.That(t, require.Err(linesOf(chart("cpus", false, false), resultstest.SweepSet(t))) != nil, "lines of no metric are drawn")
+	s := resultstest.SweepSet(t)
+	one := s.Only(func(p results.Point) bool { return p == s.Points()[len(s.Points())-1] })
+	l, err = linesOf(chart("cpus", false, false, load), one)
+	require.That(t, err == nil && len(l.Series) == 1 && len(l.Series[0].Points) == 1, "lines of one point are %+v, %v", l, err)
+	require.Error(t, require.Err(linesOf(chart("cpus", false, false, SweepLine{Metric: "none", Series: load.Series}), s)), "nothing to chart", "lines of a metric that no point has")
 }
 
 func TestSweepLinesTellWhatIsHidden(t *testing.T) {

@@ -115,7 +115,7 @@ func drawSwings(c draw.Canvas, swings []Swing, low, high float64, most int, name
 	width := c.Max.X - c.Min.X
 	style := typeStyle(valueSize)
 	names = min(names, width*0.7)
-	pitch := min(swingPitch, (c.Max.Y-c.Min.Y-axisRoom)/vg.Length(max(most, 1)))
+	pitch := min(swingPitch, (c.Max.Y-c.Min.Y-axisRoom)/vg.Length(most))
 	left, right := c.Min.X+names+4, c.Max.X-6
 	x := func(v float64) vg.Length { return left + (right-left)*vg.Length((v-low)/(high-low)) }
 	bottom := c.Max.Y - pitch*vg.Length(max(len(swings), 1))

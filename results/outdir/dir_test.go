@@ -190,6 +190,12 @@ func TestStreams(t *testing.T) {
 	sums, _, err := Written(dir)
 	require.NoError(t, err)
 	require.That(t, sums["large.csv"] == hash([]byte("1,2\n")) && sums[ManifestName] != "", "listed are %v", sums)
+	other := t.TempDir()
+	for _, line := range []string{"x", "hash name", "hash  ../name", "hash  /name", "hash  "} {
+		require.NoError(t, os.WriteFile(filepath.Join(other, SumsName), []byte(line+"\n"), 0o644))
+		_, _, err := Written(other)
+		require.Error(t, err, "is no hash and name", "%q", line)
+	}
 	before := tree(t, dir)
 	require.Error(t, write(errors.New("no space")), "large.csv: no space", "a stream that fails")
 	after := tree(t, dir)
