@@ -227,3 +227,20 @@ func TestLoadBare(t *testing.T) {
 	require.Error(t, require.Err(LoadBare("k", file, func(*Image) ([]Symbol, error) { return nil, errors.New("none") })), "image k: none", "no symbols")
 	require.Error(t, require.Err(LoadBare("k", file[:40], nil)), "image k: ", "a cut file")
 }
+
+// TestBetter takes code before data, then what has a size, then what is global.
+func TestBetter(t *testing.T) {
+	im, rank := &Image{}, []int{}
+	for _, size := range []uint64{0, 1, 2} {
+		for bits := range 4 {
+			s := Symbol{Func: bits&1 != 0, Size: size, global: bits&2 != 0}
+			im.Symbols = append(im.Symbols, s)
+			rank = append(rank, bits&1*4+min(int(size), 1)*2+bits>>1)
+		}
+	}
+	for i := range rank {
+		for j := range rank {
+			require.Equal(t, im.better(i, j), rank[i] > rank[j], "%+v before %+v", im.Symbols[i], im.Symbols[j])
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"path"
 	"testing"
 
@@ -176,4 +177,28 @@ func TestOnlyScripts(t *testing.T) {
 		require.Equal(t, names(only), want, "what %s needs", name)
 	}
 	require.Error(t, require.Err(all.Only([]string{"plain", "lost"})), "the root has no file /none", "a script of nothing")
+}
+
+// TestHardLinks reads files of several names, of which the last one alone has the content.
+func TestHardLinks(t *testing.T) {
+	var b bytes.Buffer
+	put := func(inode, mode, links int, name, data string) {
+		fmt.Fprintf(&b, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00", inode, mode, 0, 0, links, 0, len(data), 0, 0, 0, 0, len(name)+1, 0, name)
+		b.Write(make([]byte, -b.Len()&3))
+		b.WriteString(data)
+		b.Write(make([]byte, -b.Len()&3))
+	}
+	put(5, rootfs.Regular, 2, "a", "")
+	put(6, rootfs.Regular, 2, "other", "")
+	put(5, rootfs.Regular, 2, "b", "of two")
+	put(7, rootfs.Link, 2, "link", "a")
+	put(7, rootfs.Link, 2, "link2", "b")
+	put(8, rootfs.Regular, 1, "c", "one")
+	put(8, rootfs.Regular, 1, "d", "its inode is used again")
+	put(0, 0, 0, "TRAILER!!!", "")
+	read := rootfs.Tree{}
+	require.NoError(t, add(read, b.Bytes()))
+	for name, want := range map[string]string{"a": "of two", "b": "of two", "other": "", "link": "a", "link2": "b", "c": "one", "d": "its inode is used again"} {
+		require.Equal(t, string(read[name].Data), want, "%s has", name)
+	}
 }

@@ -108,9 +108,12 @@ func (l *logs) index(file string) error {
 	return errors.Join(err, f.Close())
 }
 
+// atOnce is how many bytes of a log are read together.
+const atOnce = 1 << 16
+
 // scan finds the records of a log, and reports whether it consists of nothing else.
 func scan(f io.Reader, found func(h header, at int64)) (whole bool, err error) {
-	r := bufio.NewReaderSize(f, 1<<16)
+	r := bufio.NewReaderSize(f, atOnce)
 	for at, whole := int64(0), true; ; {
 		b, err := r.Peek(headerSize)
 		if errors.Is(err, io.EOF) {

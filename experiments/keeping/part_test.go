@@ -123,6 +123,9 @@ func TestCosts(t *testing.T) {
 	if _, err := scan(iotest.ErrReader(fs.ErrClosed), nil); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("a log that cannot be read: %v", err)
 	}
+	foreign := NewCosts(nil)
+	foreign.add("a/b", Cost{Points: 1, Work: 4, Seconds: 2})
+	require.Equal(t, foreign.rate("x/y").Seconds, 0.5, "the cost of a sort whose name begins as no other")
 	none := NewCosts(nil)
 	none.add("x", Cost{Points: 1, Seconds: 7})
 	require.Equal(t, none.rate("x"), NewCosts(nil).rate("x"), "the cost of what has done no work")

@@ -85,6 +85,7 @@ var badExperiments = []struct{ name, old, new string }{
 	{"sweep-scalar", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = 3\n[[points]]\nname = \"k\""},
 	{"sweep-twice", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = [3, 3]\n[[points]]\nname = \"k\""},
 	{"sweep-value", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = [3, -3]\n[[points]]\nname = \"k\""},
+	{"sweep-odd", "[[points]]\nname = \"k\"", "[sweep]\n\"a..b\" = [3]\n[[points]]\nname = \"k\""},
 	{"sweep-unknown", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hats\" = [3]\n[[points]]\nname = \"k\""},
 	{"sweep-large", "[[points]]\nname = \"k\"", "[sweep]\nseed = [" + numbers(220) + "]\nworkload.warmup = [" + numbers(220) + "]\n\"workload.hits\" = [" + numbers(220) + "]\n[[points]]\nname = \"k\""},
 	{"replicates-none", "figures =", "replicates = 0\nfigures ="},

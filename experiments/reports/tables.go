@@ -211,7 +211,7 @@ func (r *Report) noticed() []string {
 // doubts says how far published figures may be from a second measurement, and where that is from.
 func (r *Report) doubts() []string {
 	var notes []string
-	least, most := math.Inf(1), 0.0
+	least, most := math.MaxFloat64, 0.0
 	for i := range r.Plan.Points {
 		pub := r.Plan.Points[i].Published()
 		if pub == nil {
