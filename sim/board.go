@@ -48,6 +48,12 @@ type PortHardware interface {
 	Ports(i int) cpus.Device
 }
 
+// TimedHardware is Hardware whose timers can be made to expire.
+type TimedHardware interface {
+	// Expire has the timer interrupt CPU i now, and changes nothing of what it will do. A timer that is masked stays silent.
+	Expire(i int)
+}
+
 // ports returns the device that answers CPU i at I/O ports, or nil.
 func ports(h Hardware, i int) cpus.Device {
 	if p, ok := h.(PortHardware); ok {
@@ -97,13 +103,24 @@ func (b *Backplane) Interrupt(i int) {
 }
 
 // Signal gives an edge to one of the lines that ISA.Lines names. A CPU that is not started ignores it.
-func (b *Backplane) Signal(i, line int) {
-	if b.m.state[i] == parked {
+func (b *Backplane) Signal(i, line int) { b.m.Signal(i, line) }
+
+// Signal gives an edge to one of the lines that ISA.Lines names. A CPU that is not started ignores it.
+func (m *Machine) Signal(i, line int) {
+	if m.state[i] == parked {
 		return
 	}
-	b.m.cpus[i].Signal(line)
-	b.m.wake(i)
-	b.m.Note(Event{CPU: i, Kind: EventSignal, Name: b.m.cfg.ISA.Lines[line]})
+	m.cpus[i].Signal(line)
+	m.wake(i)
+	m.Note(Event{CPU: i, Kind: EventSignal, Name: m.cfg.ISA.Lines[line]})
+}
+
+// Expire has the timer interrupt a CPU, where hardware can do that.
+func (m *Machine) Expire(i int) {
+	if h, ok := m.hardware.(TimedHardware); ok {
+		m.Note(Event{CPU: i, Kind: EventSignal, Name: "timer"})
+		h.Expire(i)
+	}
 }
 
 // Reset stops a CPU until Start. Its caches and its clock go on.

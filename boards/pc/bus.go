@@ -38,6 +38,9 @@ func (b *bus) Waiting(i int) string {
 	return fmt.Sprintf("interrupt %d", v)
 }
 
+// Expire implements sim.TimedHardware.
+func (b *bus) Expire(i int) { b.apics[i].interrupt() }
+
 // connect gives the local APIC of CPU i its place on the bus.
 func (b *bus) connect(i int) lapicConfig {
 	return lapicConfig{

@@ -38,7 +38,12 @@ func (l *lapic) expire() {
 	if lvt&lvtPeriodic != 0 && initial != 0 {
 		l.plan(l.expiry + clock.Ticks(initial)*l.unit())
 	}
-	if lvt&lvtMasked == 0 {
+	l.interrupt()
+}
+
+// interrupt delivers the timer's interrupt.
+func (l *lapic) interrupt() {
+	if lvt := *l.reg(regLVTTimer); lvt&lvtMasked == 0 {
 		l.request(uint8(lvt))
 	}
 }

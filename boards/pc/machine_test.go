@@ -154,3 +154,24 @@ func TestTimerClock(t *testing.T) {
 		require.That(t, n+1 >= want && n <= want+1, "timers at %d Hz: %d interrupts, want about %d", hz, n, want)
 	}
 }
+
+// TestTimerExpires has the timer of a CPU interrupt it ten times more than it would. A masked one stays silent.
+func TestTimerExpires(t *testing.T) {
+	w := pctest.New(t, 2, "boot_busy", "ticking", func(c *sim.Config) { c.TimerHz = 1e8 })
+	w.Set(t, "arg2", 5000)
+	at, before := require.Must(w.PerCPU(1, "count"))(t), uint64(0)
+	w.At(clock.FromCycles(1_000_000), func() { before = require.Must(w.Load(at, 8))(t) })
+	for i := range int64(10) {
+		w.At(clock.FromCycles(2_000_000+100_000*i), func() {
+			w.Expire(0)
+			w.Expire(1)
+		})
+	}
+	w.At(clock.FromCycles(6_000_000), func() { w.Stop(nil) })
+	w.MustRun(t)
+	n := require.Must(w.Load(at, 8))(t) - before
+	require.That(t, n >= 109 && n <= 111, "%d interrupts, want about 110", n)
+	require.Equal(t, w.CPU(0).Counters().Unhandled, 0, "interrupts of the CPU whose timer is masked")
+	got := w.Kind(sim.EventSignal)
+	require.That(t, len(got) == 20 && got[1].CPU == 1 && got[1].Name == "timer", "noted %+v", got)
+}
