@@ -55,6 +55,8 @@ func (k *Kprobes) keptBreakpoint(addr uint64) *Refusal {
 		return Refuse(RulePreempt, 0, "kernel code can be preempted inside a region")
 	case k.entryAt(addr) != 0:
 		return Refuse(RuleFtrace, addr, "the probe at %#x is called by the function's first instruction", addr)
+	case k.sym.nmis.Contains(addr) && stops(k.opt.Patching):
+		return Refuse(RuleNMI, addr, "an NMI of a stopped CPU may execute %#x while its text is changed", addr)
 	}
 	return nil
 }

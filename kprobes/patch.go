@@ -34,6 +34,9 @@ func Patchings() []string {
 // patches reports whether the architecture's kernels have a protocol.
 func (o *Optimizer) patches(protocol string) bool { return slices.Contains(o.Patchings, protocol) }
 
+// stops reports whether a protocol changes text while the machine stands still.
+func stops(protocol string) bool { return protocol == PatchStop || protocol == PatchStopEach }
+
 // behindBreakpoints reports whether they have one by which a breakpoint may be hit that is no probe's.
 func (o *Optimizer) behindBreakpoints() bool {
 	return o.patches(PatchBreakpoint) || o.patches(PatchBatch)

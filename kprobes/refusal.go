@@ -18,6 +18,7 @@ const (
 	RuleJprobe         Rule = "jprobe"                 // a detour cannot go to another function
 	RuleNoFunction     Rule = "no-function"            // no symbol says where the function ends
 	RuleEntryText      Rule = "entry-text"             // exception entry code
+	RuleNMI            Rule = "nmi-text"               // a stopped CPU may execute it
 	RuleTooShort       Rule = "function-too-short"     // no room for a jump up to its end
 	RuleModuleText     Rule = "module-text"            // the text is no part of the kernel, or can vanish
 	RuleConditional    Rule = "conditional-branch"     // where it leads is known at a hit alone

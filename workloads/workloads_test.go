@@ -108,7 +108,7 @@ func holdRebuild(t *testing.T, im Image) {
 
 func TestOpenErrors(t *testing.T) {
 	for name, want := range map[string]string{
-		"x86_65":       "the program has i386-2005, i386-2005-userprobes, i386-2006, i386-2006-stepping, i386-2006-trapping, i386-2006-stepping-trapping, i386-2010, i386-2010-preempt, i386-2020, i386-2020-untraced, i386-2020-preempt, x86_64-2005, x86_64-2005-userprobes, x86_64-2006, x86_64-2010, x86_64-2010-preempt, x86_64-2010-nokprobes, x86_64-2020, x86_64-2020-untraced, x86_64-2020-preempt, ppc64-2005, ppc64-2005-userprobes, ppc64-2010, ppc64-2010-preempt, ppc64-2010-nokprobes, ppc64-2011, ppc64-2017, ppc64-2017-preempt, ppc64-2017-ordered, arm-2010, arm-2010-userprobes, arm-2010-preempt, arm-2010-ordered, arm-2014, arm-2014-preempt, arm-2014-ordered",
+		"x86_65":       "the program has i386-2005, i386-2005-userprobes, i386-2006, i386-2006-stepping, i386-2006-trapping, i386-2006-stepping-trapping, i386-2010, i386-2010-preempt, i386-2020, i386-2020-untraced, i386-2020-preempt, x86_64-2005, x86_64-2005-userprobes, x86_64-2006, x86_64-2010, x86_64-2010-preempt, x86_64-2010-nokprobes, x86_64-2020, x86_64-2020-untraced, x86_64-2020-preempt, ppc64-2005, ppc64-2005-userprobes, ppc64-2010, ppc64-2010-preempt, ppc64-2010-nokprobes, ppc64-2011, ppc64-2017, ppc64-2017-preempt, ppc64-2017-ordered, arm-2010, arm-2010-userprobes, arm-2010-preempt, arm-2010-ordered, arm-2014, arm-2014-preempt, arm-2014-ordered, i386-2010-nmi, i386-2020-nmi, x86_64-2010-nmi, x86_64-2020-nmi",
 		"./absent.elf": "does not exist",
 		"./kernel":     "cannot read guest image",
 	} {

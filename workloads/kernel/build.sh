@@ -10,6 +10,7 @@
 #	ordered		barriers that searches for races have shown to be missing, which kernels with preemption have too
 #	nokprobes	no CONFIG_KPROBES: nobody listens for breakpoints, and faults ask for no probe; its code stays
 #	untraced	functions do not begin with a nop for the function tracer, for a kernel of 2020
+#	nmi		NMIs are served, and what they execute takes probes, for a kernel of x86
 #	runlatch	exceptions set the run latch, for a kernel of ppc64
 set -eu
 cd "$(dirname "$0")"
@@ -30,9 +31,10 @@ for option in $(echo "${variant#"$era"}" | tr - ' '); do
 	2010-ordered | 2014-ordered | 2017-ordered) options="$options -DORDERED" ;;
 	2010-nokprobes) options="$options -DNO_KPROBES" ;;
 	2020-untraced) traced= ;;
+	2010-nmi | 2020-nmi) options="$options -DNMI" ;;
 	*-runlatch) options="$options -DRUNLATCH" ;;
 	*)
-		echo "no kernel $variant: use a year of include/linux/era.h, 2010, 2014, 2017 or 2020 with -preempt, 2010, 2014 or 2017 with -ordered, 2010 with -nokprobes, 2020 with -untraced, or 2006 with -stepping, -trapping or both" >&2
+		echo "no kernel $variant: use a year of include/linux/era.h, 2010, 2014, 2017 or 2020 with -preempt, 2010, 2014 or 2017 with -ordered, 2010 or 2020 with -nmi, 2010 with -nokprobes, 2020 with -untraced, or 2006 with -stepping, -trapping or both" >&2
 		exit 2
 		;;
 	esac

@@ -170,3 +170,16 @@ ENDFUNC \name
 
 	.section .phase.irq, "ax"
 	INTERRUPT call_function_interrupt, CALL_FUNCTION_VECTOR, smp_call_function_interrupt
+
+#ifdef NMI
+/* On the stack of the task. An iret within it, of a breakpoint, lets the next one come. User mode has no NMIs. */
+	.section .late.text, "ax"
+	.balign 16
+FUNC nmi
+	pushl $-1
+	SAVE_ALL
+	movl %esp, %eax
+	call do_nmi
+	jmp RESTORE_INTERRUPTED
+ENDFUNC nmi
+#endif

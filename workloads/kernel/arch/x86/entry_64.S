@@ -296,3 +296,42 @@ ENDFUNC \name
 
 	.section .phase.irq, "ax"
 	INTERRUPT call_function_interrupt, CALL_FUNCTION_VECTOR, smp_call_function_interrupt
+
+#ifdef NMI
+/*
+ * An NMI comes on a stack of its own, and the next one is held off until an iret: its own, or that of a
+ * breakpoint within it. So its frame goes below what is on the interrupted stack, and the NMI's is free before
+ * there is an iret. An exception on the debug stack may not have moved the slot in the TSS yet, or no more: a
+ * breakpoint within the NMI takes the next part. User mode has no NMIs.
+ */
+	.section .late.text, "ax"
+	.balign 16
+FUNC nmi
+	testb $3, 8(%rsp)
+	jnz .Lof_user
+	pushq %rdx
+	movq 32(%rsp), %rdx
+	.irp word, 40, 32, 24, 16, 8
+	pushq \word(%rsp)
+	popq \word-48(%rdx)
+	.endr
+	popq -48(%rdx)
+	leaq -48(%rdx), %rsp
+	popq %rdx
+	MAKE_ROOM
+	cld
+	STORE_REGS
+#if ERA_INT3_IST
+	movq %gs:this_cpu_off, %r12
+	subq $EXCEPTION_STKSZ, DEBUG_STACK_SLOT(%r12)
+#endif
+	movq %rsp, %rdi
+	call do_nmi
+#if ERA_INT3_IST
+	addq $EXCEPTION_STKSZ, DEBUG_STACK_SLOT(%r12)
+#endif
+	LEAVE
+.Lof_user:
+	ud2
+ENDFUNC nmi
+#endif

@@ -1,7 +1,9 @@
 /* The exceptions that all go the same way: name, vector, handler, and whether the processor pushes an
  * error code. Both entries expand the list by an ERROR_ENTRY of their own. */
 	ERROR_ENTRY divide_error, 0, any_trap, 0
+#ifndef NMI
 	ERROR_ENTRY nmi, 2, any_trap, 0
+#endif
 	ERROR_ENTRY overflow, 4, any_trap, 0
 	ERROR_ENTRY bounds, 5, any_trap, 0
 	ERROR_ENTRY invalid_op, 6, any_trap, 0

@@ -85,7 +85,8 @@ static __dispatch void leave_handlers(struct hit_record *r, struct pt_regs *regs
 /*
  * A probe is hit while another one is being handled. Its handlers would not be safe there: the hit is
  * counted as missed, and the instruction executed. While an instruction is stepped, the only
- * breakpoint that may come is that instruction. It is somebody else's then.
+ * breakpoint that may come is that instruction. It is somebody else's then. With ERA_HIT_IN_STEP an NMI may hit
+ * another probe there.
  */
 static __dispatch int nested_hit(struct hit_record *r, struct kprobe *p, struct pt_regs *regs)
 {
@@ -96,7 +97,7 @@ static __dispatch int nested_hit(struct hit_record *r, struct kprobe *p, struct 
 		preempt_enable_no_resched();
 		return 0;
 	}
-	if (unlikely(r->now.stage & (HIT_COPY | HIT_NESTED_COPY))) {
+	if (unlikely(r->now.stage & ((ERA_HIT_IN_STEP ? 0 : HIT_COPY) | HIT_NESTED_COPY))) {
 		klog("Unrecoverable kprobe detected at %p.\n", p->addr);
 		BUG();
 	}

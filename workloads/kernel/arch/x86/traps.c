@@ -161,3 +161,49 @@ __kprobes_late __used void do_trap(struct pt_regs *frame, long code, unsigned in
 	if (!taken(DIE_GPF, "trap", frame, code, vector, SIGSEGV) && !fixup_exception(frame))
 		die(frame, code, vector);
 }
+
+#ifdef NMI
+#define __nmi __section(".nmi.text") noinline
+
+/* All that an NMI does. It takes probes. */
+static __nmi unsigned long nmi_sample(unsigned long at, unsigned long cpu)
+{
+	unsigned long mixed = at ^ cpu << 3;
+
+	return mixed * 5 + cpu;
+}
+
+static __nmi void nmi_work(unsigned long at, unsigned long cpu)
+{
+	/* Whatever a probe of it does, the result is that of the code. */
+	BUG_ON(nmi_sample(at, cpu) - cpu != 5 * (at ^ 8 * cpu));
+}
+
+#if !ERA_COPY_TRAPS
+static __always_inline void nmi_enter(void)
+{
+	current_thread_info()->preempt_count += HARDIRQ_OFFSET;
+}
+
+static __always_inline void nmi_exit(void)
+{
+	current_thread_info()->preempt_count -= HARDIRQ_OFFSET;
+}
+#endif
+
+/* NMIs to serve: one that comes within another one is served behind it. */
+static DEFINE_PER_CPU(unsigned long, nmis_due);
+
+__kprobes_late __used void do_nmi(struct pt_regs *frame)
+{
+	percpu_add(nmis_due, 1);
+	if (percpu_read(nmis_due) > 1)
+		return;
+	do {
+		nmi_enter();
+		nmi_work(instruction_pointer(frame), smp_processor_id());
+		nmi_exit();
+		percpu_add(nmis_due, -1);
+	} while (percpu_read(nmis_due));
+}
+#endif

@@ -6,6 +6,8 @@
  *       figures can be.
  * 2006: Boosting and the direct trampoline are i386's alone. build.sh leaves either out for the variants
  *       stepping (NO_BOOST) and trapping (TRAP_RETURNS).
+ * NMI: NMIs come, and what they execute takes probes: while an instruction is stepped, another probe may be hit
+ *       (3.16).
  * 2020: FENTRY: functions begin with a nop of five bytes, which a call of the trampoline of probes at
  *       function entry may replace.
  */
@@ -51,6 +53,12 @@
 #else
 #define ERA_BOOST 0
 #define ERA_RETURN_TRAP 1
+#endif
+
+#ifdef NMI
+#define ERA_HIT_IN_STEP 1
+#else
+#define ERA_HIT_IN_STEP 0
 #endif
 
 #if ERA < 2010 && defined(__i386__)

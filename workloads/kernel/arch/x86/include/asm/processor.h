@@ -10,7 +10,11 @@
 #define MSR_GS_BASE 0xc0000101
 
 #define EXCEPTION_STKSZ 4096
+#ifdef NMI
+#define DEBUG_STKSZ (8 * EXCEPTION_STKSZ)
+#else
 #define DEBUG_STKSZ (2 * EXCEPTION_STKSZ)
+#endif
 #define IRQ_STKSZ 8192
 
 /* Numbers in the gates; the slot in the TSS is one less. On i386 an exception does not change the stack. */
