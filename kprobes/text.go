@@ -94,17 +94,13 @@ func (s *symbols) groups(im *image.Image, era era, arch *Arch, jump *Optimizer) 
 		{era.Boost && arch.Then == Boosted, false, []wanted{{"switch_boost", &s.boostAllowed}}},
 		{arch.StopsToRestore || jump != nil && jump.patches(PatchStop), false, []wanted{{"text_poke_stopped", &s.pokeStopped}}},
 		{false, false, []wanted{
-			{"the_hit", &s.oneHit},
-			{"hit_cpu", &s.hitCPU}, // one CPU at a time handles a hit
-			{"__crowd_start", &s.farText.Start},
-			{"__crowd_end", &s.farText.End}, // text for many probes
-			{"__lib_text_start", &s.library.Start},
-			{"__lib_text_end", &s.library.End}, // what modules call
+			{"the_hit", &s.oneHit}, {"hit_cpu", &s.hitCPU}, // one CPU at a time handles a hit
+			{"__crowd_start", &s.farText.Start}, {"__crowd_end", &s.farText.End}, // text for many probes
+			{"__lib_text_start", &s.library.Start}, {"__lib_text_end", &s.library.End}, // what modules call
 			{"flush_omitted", &s.flushOmitted}, // software keeps instruction caches in step
 			{"kretprobe_trampoline", &s.trampoline},
-			{"__nmi_text_start", &s.nmis.Start},
-			{"__nmi_text_end", &s.nmis.End}, // what NMIs execute and takes probes
 		}},
+		{false, false, []wanted{{"__nmi_text_start", &s.nmis.Start}, {"__nmi_text_end", &s.nmis.End}}}, // what NMIs execute and takes probes
 	}
 }
 

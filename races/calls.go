@@ -25,7 +25,8 @@ type probed struct {
 	watch   bool   // it is a watchpoint, on what its function alone touches
 	user    bool   // of user space: others may pass while its instruction is stepped
 	nested  bool   // it stands in the handler of another probe, whose hits are all missed ones
-	missed  int    // hits of a nested probe since it was registered, while it was enabled
+	strikes bool   // it stands in what NMIs execute: its hits in the middle of others are missed ones
+	missed  int    // hits of a nested or striking probe since it was registered, while it was enabled, that have not called its handler
 	state   expected
 	epoch   int    // counts changes of state
 	last    change // the last of them
@@ -91,10 +92,10 @@ func (c *calls) set(probe int, e expected) {
 	c.probes[probe].epoch++
 }
 
-// executed counts what is executed in the place of a nested probe's instruction, which begins with a certain byte.
+// executed counts what is executed in the place of the instruction of a probe that can miss hits. It begins with a certain byte.
 func (c *calls) executed(pc uint64, orig byte, code []byte) {
 	for _, p := range c.probes {
-		if p.nested && p.addr == pc && p.state == on && len(code) > 0 && code[0] != orig {
+		if (p.nested || p.strikes) && p.addr == pc && p.state == on && len(code) > 0 && code[0] != orig {
 			p.missed++
 		}
 	}
@@ -140,6 +141,9 @@ func (c *calls) handled(cpu int, pc uint64, breakpoint bool) (Kind, string) {
 		return "", ""
 	}
 	for i, p := range c.probes {
+		if p.strikes && p.handler == pc {
+			p.missed--
+		}
 		switch {
 		case p.handler != pc:
 		case p.state == absent:

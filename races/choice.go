@@ -19,13 +19,15 @@ func (p spot) reached(at spot) bool { return p.insns >= at.insns && p.yields >= 
 func (p spot) beyond(at spot) bool { return p.reached(at) && p != at }
 
 // A choice is one departure from the turns in which CPUs run by themselves (turns): at a spot of a CPU another one goes on,
-// or none does though its turn is over. Or the CPU's stores wait from there until another one has come to a spot.
+// or none does though its turn is over. Or the CPU's stores wait from there until another one has come to a spot. Or an interrupt comes
+// to a CPU.
 //
 // Spots count what one CPU has done and not all of them, so a choice keeps its meaning when another one is left out.
 type choice struct {
 	cpu   int
 	at    spot
-	to    int    // who goes on, or whose spot ends the wait
+	to    int    // who goes on, whose spot ends the wait, or who is struck
+	comes strike // an interrupt
 	holds bool   // stores wait
 	until spot   // of CPU to
 	shown int    // stores that the others see then, 0 for all
@@ -33,7 +35,7 @@ type choice struct {
 	by    int    // the CPU that does not see it; its own while it is held back
 }
 
-// String is the form that parseStory reads: 1@300:0, 1@300=2@41+3, 1#57=2@41 or 1#57>0=2@41.
+// String is the form that parseStory reads: 1@300:0, 1@300!tick:0, 1@300=2@41+3, 1#57=2@41 or 1#57>0=2@41.
 func (c choice) String() string {
 	if c.store > 0 && c.by == c.cpu {
 		return fmt.Sprintf("%d#%d=%d@%s", c.cpu, c.store, c.to, c.until)
@@ -43,6 +45,9 @@ func (c choice) String() string {
 	}
 	s := fmt.Sprintf("%d@%s", c.cpu, c.at)
 	if !c.holds {
+		if c.comes != nothing {
+			s += "!" + c.comes.String()
+		}
 		return fmt.Sprintf("%s:%d", s, c.to)
 	}
 	s = fmt.Sprintf("%s=%d@%s", s, c.to, c.until)
@@ -97,6 +102,8 @@ func parseChoice(word string) (c choice, err error) {
 	if !switches {
 		from, rest, c.holds = strings.Cut(word, "=")
 	}
+	from, comes, _ := strings.Cut(from, "!")
+	c.comes = strikeOf(comes)
 	if strings.Contains(from, "#") {
 		c.parseStore(from)
 	} else {
@@ -110,7 +117,7 @@ func parseChoice(word string) (c choice, err error) {
 		_, _ = fmt.Sscan(rest, &c.to)
 	}
 	if c.String() != word || !cpuNumbers(c.cpu, c.to, c.by) {
-		err = fmt.Errorf("write CPU@INSTRUCTIONS:CPU, or CPU@INSTRUCTIONS=CPU@INSTRUCTIONS or CPU#STORE=CPU@INSTRUCTIONS for stores that wait")
+		err = fmt.Errorf("write CPU@INSTRUCTIONS:CPU, CPU@INSTRUCTIONS!tick:CPU or CPU@INSTRUCTIONS!nmi:CPU, or CPU@INSTRUCTIONS=CPU@INSTRUCTIONS or CPU#STORE=CPU@INSTRUCTIONS for stores that wait")
 	}
 	return c, err
 }
@@ -236,6 +243,15 @@ func (x *tape) sees(cpu, by int, number uint64) bool {
 	return s
 }
 
+// strike notes an interrupt.
+func (x *tape) strike(p *point) (what strike, cpu int) {
+	what, cpu = x.chooser.strike(p)
+	if what != nothing {
+		x.all = append(x.all, choice{cpu: p.last, at: x.spots(p.last), to: cpu, comes: what})
+	}
+	return what, cpu
+}
+
 // until is the choice that a store is not seen until a CPU has come to a spot.
 func (s seen) until(who int, at spot) choice {
 	return choice{cpu: s.by, store: s.store, by: s.cpu, holds: true, to: who, until: at}
@@ -266,6 +282,7 @@ type follower struct {
 	turns
 	story
 	switches, waits [maxCPUs]story // by CPU: not made yet
+	comes           [maxCPUs]story // the same
 	preemptions     int            // that were made: switches of a CPU that could go on and did not wait
 	hidden          map[seen]choice
 	stops           [maxCPUs][]uint64 // by CPU: where it begins or ends waits, ascending
@@ -273,9 +290,14 @@ type follower struct {
 
 func (x *follower) begin(uint64) {
 	x.since, x.preemptions = 0, 0
-	x.switches, x.waits, x.stops = [maxCPUs]story{}, [maxCPUs]story{}, [maxCPUs][]uint64{}
+	x.switches, x.waits, x.comes, x.stops = [maxCPUs]story{}, [maxCPUs]story{}, [maxCPUs]story{}, [maxCPUs][]uint64{}
 	x.hidden = map[seen]choice{}
 	for _, c := range x.story {
+		if c.comes != nothing {
+			x.comes[c.cpu] = append(x.comes[c.cpu], c)
+			x.stops[c.cpu] = append(x.stops[c.cpu], c.at.insns)
+			continue
+		}
 		if !c.holds {
 			x.switches[c.cpu] = append(x.switches[c.cpu], c)
 			continue
@@ -314,14 +336,26 @@ func (x *follower) next(p *point) (cpu, steps int) {
 	return by, x.steps(by)
 }
 
+// strike has the interrupts of the story come.
+func (x *follower) strike(p *point) (what strike, cpu int) {
+	if p.last < 0 || !x.dueIn(&x.comes, p.last) {
+		return nothing, 0
+	}
+	c := x.comes[p.last][0]
+	x.comes[p.last] = x.comes[p.last][1:]
+	return c.comes, c.to
+}
+
 // due reports whether a CPU has come to the spot of its next switch.
-func (x *follower) due(cpu int) bool {
-	return len(x.switches[cpu]) > 0 && x.spots(cpu).reached(x.switches[cpu][0].at)
+func (x *follower) due(cpu int) bool { return x.dueIn(&x.switches, cpu) }
+
+func (x *follower) dueIn(all *[maxCPUs]story, cpu int) bool {
+	return len(all[cpu]) > 0 && x.spots(cpu).reached(all[cpu][0].at)
 }
 
 // steps is how far a CPU goes until a turn or a wait is over, or a choice is to be made.
 func (x *follower) steps(cpu int) int {
-	if x.due(cpu) {
+	if x.due(cpu) || x.dueIn(&x.comes, cpu) {
 		return 1 // its turn was an interrupt, which is no instruction
 	}
 	now := x.spots(cpu).insns

@@ -35,6 +35,8 @@ type chooser interface {
 	// sees says of weakly ordered memory whether a CPU sees a store of CPU by from now on, by its number in the schedule. If it is
 	// the same CPU, the store leaves its buffer.
 	sees(cpu, by int, number uint64) bool
+	// strike says which interrupt comes to which CPU at a point: none at most of them.
+	strike(p *point) (what strike, cpu int)
 }
 
 // after is the runnable CPU that follows the last one.

@@ -162,6 +162,7 @@ func (roundRobin) begin(uint64)                   {}
 func (roundRobin) next(p *point) (cpu, steps int) { return after(p), 100 }
 func (roundRobin) drain(_, held int) int          { return held }
 func (roundRobin) sees(int, int, uint64) bool     { return true }
+func (roundRobin) strike(*point) (strike, int)    { return nothing, 0 }
 
 // TestChoices holds what policies choose at many points, what a tape notes of it, and what is chosen by the tape: the number of a
 // schedule keeps its meaning.

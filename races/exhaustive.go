@@ -34,6 +34,9 @@ func (x *bounded) drain(_, held int) int { return held }
 
 func (x *bounded) sees(int, int, uint64) bool { return true }
 
+// strike is never anything: plans are made of preemptions.
+func (x *bounded) strike(*point) (what strike, cpu int) { return nothing, 0 }
+
 // A turn ends by itself when its CPU waits or has used up its patience, which is no preemption.
 func (x *bounded) next(p *point) (cpu, steps int) {
 	if p.hot && p.stays() {

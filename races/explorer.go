@@ -31,6 +31,7 @@ type explorer struct {
 	calls uint64 // that the checker had seen by then
 	hits  uint64
 	turns int
+	nmi   int // the line of the CPUs for NMIs, -1 for none
 	// from and yields are where spots of CPUs are counted from: instructions when the schedule began, and stores of Go since.
 	from     []uint64
 	yields   []uint64
@@ -55,8 +56,22 @@ func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	if e.turns++; e.turns%64 == 0 && e.steps() > e.limit {
 		e.found(Hung, -1, 0, "the schedule does not end: "+e.where())
 	}
+	if what, struck := e.c.strike(p); what != nothing {
+		e.strike(what, struck)
+	}
 	e.last, steps = e.c.next(p)
 	return e.last, steps
+}
+
+// strike has a timer interrupt or an NMI come to a CPU. It is taken before the next instruction, or as soon as it can be.
+func (e *explorer) strike(what strike, cpu int) {
+	switch {
+	case cpu >= e.m.CPUs():
+	case what == tickStrike:
+		e.m.Expire(cpu)
+	case e.nmi >= 0:
+		e.m.Signal(cpu, e.nmi)
+	}
 }
 
 // yield makes a point in the middle of a Go function of the kernel, behind what it has stored for others to see.

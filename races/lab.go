@@ -277,7 +277,7 @@ type trial struct {
 // boot builds a machine that runs nothing yet.
 // The budget of simulated time is out of reach: the limit of a schedule ends it first.
 func (l *lab) boot(c chooser, zeroed func(int) []byte, decoded *cpus.Decoded) (*trial, error) {
-	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
+	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit, nmi: slices.Index(l.isa.Lines, nmiLine)}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
 	t.users = make([]*kprobes.UserProbe, len(l.s.Probes))
 	t.watches = slices.Repeat([]int{-1}, len(l.s.Watches))
 	buffers, err := l.buffers(t.e)

@@ -40,7 +40,9 @@ func (m *minimizer) minimize(n uint64) (best *shown, err error) {
 		end := m.left * (starts - 1 - i) / (starts - i) // of the budget when this start is over
 		policy := func() chooser { return newChooser(m.opt) }
 		if i == starts-1 {
-			policy = func() chooser { return newPCT(m.opt.Seed, 3) }
+			few := *m.opt
+			few.Policy, few.Depth = PCT, 3
+			policy = func() chooser { return newChooser(&few) }
 		}
 		s, next, err := m.find(n, end, policy)
 		if err != nil || s == nil && best == nil {
@@ -310,6 +312,7 @@ func Tell(s *Scenario, v *Variant, opt Options, found *Outcome, budget int, prog
 	if err != nil {
 		return nil, err
 	}
+	opt = opt.of(s, v)
 	m := &minimizer{l: l, opt: &opt, want: found.Violation, left: budget, progress: progress}
 	best, err := m.minimize(found.N)
 	if best == nil || len(best.story) > longestStory || err != nil {

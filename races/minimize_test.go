@@ -60,12 +60,12 @@ func TestHungSchedulesAreMinimized(t *testing.T) {
 // TestTapesAreFollowed wants the choices that were written down to lead through the same schedule. Where a tape misses when a store
 // is seen, they do not, so a minimizer asks whether a story shows its violation.
 func TestTapesAreFollowed(t *testing.T) {
-	s := require.Must(Load("optimize"))(t)
-	for _, name := range []string{"breakpoint", "ppc64-store"} {
-		l := require.Must(newLab(s, require.Must(s.Variant(name))(t), ""))(t)
+	for _, name := range []string{"optimize/breakpoint", "optimize/ppc64-store", "nmi/2020-stepped"} {
+		s, v := variantOf(t, name, map[string]*Scenario{})
+		l, opt := require.Must(newLab(s, v, ""))(t), Default().of(s, v)
 		same := 0
 		for n := range uint64(8) {
-			x := &tape{chooser: newRandom(1)}
+			x := &tape{chooser: newChooser(&opt)}
 			want := require.Must(l.run(x, n, 1))(t)
 			got := require.Must(l.run(&follower{story: x.story()}, 0, 1))(t)
 			if want[0].Steps == got[0].Steps && want[0].Hits == got[0].Hits {
@@ -77,13 +77,13 @@ func TestTapesAreFollowed(t *testing.T) {
 }
 
 func TestChoicesAreRead(t *testing.T) {
-	for _, text := range []string{"none", "1@300:0", "1@300.7:0,2@41=0@5.3,0@9=1@8+3", "1#57=2@41,0#3>1=1@80.2"} {
+	for _, text := range []string{"none", "1@300:0", "1@300.7:0,2@41=0@5.3,0@9=1@8+3", "1@300!tick:0,0@41.2!nmi:0", "1#57=2@41,0#3>1=1@80.2"} {
 		s, err := parseStory(text)
 		require.That(t, err == nil && s.String() == text, "%s became %s, %v", text, s, err)
 	}
 	for _, text := range []string{
 		"", "1@300", "1@300:99", "1@300:-1", "1@300:0x", "1@300.0:1", "1@a:0", "1@300=2", "1@3:0,,2@3:1", "01@3:0", "1@3=0@4+0", "1#5:0", "1#0=2@3",
-		"1#5>1=2@3", "1#5>99=2@3",
+		"1#5>1=2@3", "1#5>99=2@3", "1@3!:0", "1@3!smi:0", "1@3!nmi=2@3", "1#5!nmi:0", "1@3!nmi:99",
 	} {
 		s, err := parseStory(text)
 		require.That(t, err != nil, "%q is read as %s", text, s)

@@ -23,6 +23,7 @@ type pct struct {
 	spent   []int // by CPU: how long it has run since it fell behind, in the unit of patience
 	spins   int   // of this schedule: how often a CPU has waited in a loop
 	lags    lags
+	strikes
 }
 
 // patience is how long a CPU may run while others wait, about in instructions.
@@ -66,6 +67,7 @@ func (x *pct) begin(n uint64) {
 	}
 	x.r = newRand(x.seed, n)
 	x.lags.begin(x.seed, n)
+	x.strikes.begin(x.seed, n)
 	x.points, x.spins = 0, 0
 	x.order, x.spent = x.order[:0], x.spent[:0]
 	x.changes = x.changes[:0]

@@ -210,7 +210,7 @@ func searchVariants(t *testing.T, mutant string, variants []string, schedules ui
 	for _, name := range variants {
 		s, v := variantOf(t, name, map[string]*Scenario{})
 		l := require.Must(newLab(s, v, mutant))(t)
-		opt.batch = s.batch()
+		opt = opt.of(s, v)
 		tally := require.Must(search(&opt, l.run))(t)
 		f.Schedules += tally.Schedules
 		if tally.Violations == 0 {

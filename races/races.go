@@ -129,6 +129,7 @@ func Search(s *Scenario, v *Variant, opt Options) (Tally, error) {
 	if err != nil {
 		return Tally{}, err
 	}
-	opt.batch, l.opt = s.batch(), opt
+	opt = opt.of(s, v)
+	l.opt = opt
 	return search(&opt, l.run)
 }

@@ -47,6 +47,7 @@ type random struct {
 	left      int        // hot instructions until the next switch
 	patience  int        // points at which a store waits on, of each at which it does not
 	lags      lags
+	strikes
 }
 
 // The means are powers of two in hot code, where one instruction decides, and further apart
@@ -69,6 +70,7 @@ func (x *random) begin(n uint64) {
 	x.left = x.hot.draw(x.r)
 	x.patience = 1 << (3 * x.r.IntN(4))
 	x.lags.begin(x.seed, n)
+	x.strikes.begin(x.seed, n)
 }
 
 // drain lets the oldest store be seen now and then, and in a quarter of the schedules at once.

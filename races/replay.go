@@ -21,7 +21,7 @@ func Replay(s *Scenario, v *Variant, opt Options, n uint64, show Shown, w io.Wri
 	if err != nil {
 		return nil, err
 	}
-	opt.batch = s.batch()
+	opt = opt.of(s, v)
 	r := &recorder{l: l, n: n, lines: show.Lines}
 	l.watch = r.attach
 	o, err := r.run(&opt)
@@ -41,7 +41,7 @@ func Debug(s *Scenario, v *Variant, opt Options, n uint64, attach func(*sim.Mach
 	if err != nil {
 		return err
 	}
-	opt.batch = s.batch()
+	opt = opt.of(s, v)
 	l.watch, l.attach = func(*trial) {}, attach
 	_, err = (&recorder{l: l, n: n}).run(&opt)
 	return err

@@ -92,6 +92,7 @@ type Variant struct {
 	User     bool     // all callers are user tasks
 	Batch    int      // most jumps that one pass of the optimizer undoes, or writes
 	Hasten   int64    // jiffies after which a grace period asks the CPUs that hold it up to reschedule, 0 for at once
+	Strikes  []strike // interrupts that come behind instructions of hot code by the schedule's choice
 	Coherent bool     // stores reach instruction caches, also where software does not count on it
 	Catches  []string // mistakes that this variant must notice
 }
@@ -352,14 +353,14 @@ const (
 // eras are the kernels of the images, by year and options; preempt is a key of its own.
 func eras() []string {
 	return []string{
-		"2005", "2005-userprobes", "2006", era2010, "2010-userprobes", "2011", "2014", "2017", "2020", "2020-untraced",
+		"2005", "2005-userprobes", "2006", era2010, "2010-nmi", "2010-userprobes", "2011", "2014", "2017", "2020", "2020-nmi", "2020-untraced",
 	}
 }
 
 // readVariant has the words of an era and of a grace period. The mutants of "catches" are run by
 // tests, which want the search to notice each of them.
 func (s *Scenario) readVariant(r *doc.Reader, isas, mutants []string) Variant {
-	return Variant{
+	v := Variant{
 		Name:     doc.Need(r, "name", doc.Name),
 		ISA:      doc.Opt(r, "isa", usual, doc.OneOf(isas...)),
 		Era:      doc.Opt(r, "era", era2010, doc.OneOf(eras()...)),
@@ -375,6 +376,25 @@ func (s *Scenario) readVariant(r *doc.Reader, isas, mutants []string) Variant {
 		Hasten:   doc.Opt(r, "hasten", 0, doc.Int(0, 1000)),
 		Catches:  doc.Opt(r, "catches", nil, doc.ListOf(doc.OneOf(mutants...))),
 	}
+	v.Strikes = s.readStrikes(r, &v)
+	return v
+}
+
+// readStrikes wants a board that knows of them, and for NMIs a kernel that serves them.
+func (s *Scenario) readStrikes(r *doc.Reader, v *Variant) (all []strike) {
+	for _, word := range doc.Opt(r, "strikes", nil, doc.ListOf(doc.OneOf(strikeWords()[1:]...))) {
+		all = append(all, strikeOf(word))
+	}
+	nmis := slices.Contains(all, nmiStrike)
+	switch target := targets.Find(targets.List(), v.ISA); {
+	case len(all) > 0 && (target == nil || !slices.Contains(target.ISA.Lines, nmiLine)):
+		r.Errorf("strikes", "only kernels of x86 have strikes")
+	case nmis && !strings.HasSuffix(v.Era, "-nmi"):
+		r.Errorf("strikes", "only kernels of eras that end in -nmi serve NMIs")
+	case nmis && (v.User || len(s.Processes) > 0 || slices.ContainsFunc(s.Callers, func(c Caller) bool { return c.User })):
+		r.Errorf("strikes", "no NMI may strike user mode: leave user tasks out")
+	}
+	return all
 }
 
 // readScript reads the list of actions.

@@ -35,7 +35,14 @@ type Options struct {
 	// Keep, if set, gives the outcomes of a batch: kept ones, or what run brings. Searches of all plans have no batches.
 	Keep func(first, count uint64, run func() ([]Outcome, error)) ([]Outcome, error)
 
-	batch uint64 // schedules of a machine, 0 for batchSize
+	batch   uint64  // schedules of a machine, 0 for batchSize
+	strikes strikes // of the variant
+}
+
+// of has options for the schedules of a variant.
+func (o Options) of(s *Scenario, v *Variant) Options {
+	o.batch, o.strikes = s.batch(), strikes{kinds: v.Strikes, cpus: s.CPUs}
+	return o
 }
 
 // Covers reports whether outcomes have their cells.
@@ -176,9 +183,13 @@ func runBatch(opt *Options, run runner, first, count uint64) (r result) {
 // schedule.
 func newChooser(opt *Options) chooser {
 	if opt.Policy == PCT {
-		return newPCT(opt.Seed, opt.Depth)
+		x := newPCT(opt.Seed, opt.Depth)
+		x.strikes = opt.strikes
+		return x
 	}
-	return newRandom(opt.Seed)
+	x := newRandom(opt.Seed)
+	x.strikes = opt.strikes
+	return x
 }
 
 // searchTree runs every plan of at most opt.Preemptions preemptions, each on a machine of its own so

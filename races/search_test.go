@@ -36,7 +36,7 @@ func variants(t *testing.T, f func(t *testing.T, s *Scenario, v *Variant)) {
 // probesOfACall is the number of probes that a call can hit: scenarios may have several in one function, which most of
 // its calls hit two of.
 func probesOfACall(s *Scenario) uint64 {
-	if s.Name == "overlap" || s.Name == "user-exit" || s.Name == "user" || s.Name == "strike" {
+	if s.Name == "overlap" || s.Name == "user-exit" || s.Name == "user" || s.Name == "strike" || s.Name == "nmi" {
 		return uint64(len(s.Probes))
 	}
 	return 1

@@ -137,6 +137,11 @@ func (x *teller) event(e sim.Event) {
 		text = fmt.Sprintf("probe at %s is %s", x.place(e.Arg), e.Name)
 	case kprobes.EventSlot, kprobes.EventDetour:
 		text = fmt.Sprintf("%s at %#x is %s", map[sim.EventKind]string{kprobes.EventSlot: "slot", kprobes.EventDetour: "detour buffer"}[e.Kind], e.Arg, e.Name)
+	case sim.EventSignal:
+		text, addr = "an interrupt of the timer comes", 0
+		if e.Name == nmiLine {
+			text = "an NMI comes"
+		}
 	case "grace-end", "grace-begin":
 		text, addr = fmt.Sprintf("grace period %d of %s %ss", e.ID, e.Name, strings.TrimPrefix(string(e.Kind), "grace-")), 0
 	default:

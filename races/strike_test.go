@@ -1,0 +1,37 @@
+package races
+
+import (
+	"testing"
+
+	"kprobesim/internal/require"
+)
+
+// TestStrikes counts what comes at points: both kinds, behind hot code alone, mostly to the CPU that has executed it, and no more than
+// a schedule has room for.
+func TestStrikes(t *testing.T) {
+	x, hot := strikes{kinds: []strike{tickStrike, nmiStrike}, cpus: 3}, &point{last: 1, runnable: []int{0, 1}, hot: true}
+	count := map[strike]int{}
+	to := make([]int, 3)
+	for n := range uint64(200) {
+		x.begin(1, n)
+		came := 0
+		for range 2000 {
+			what, cpu := x.strike(hot)
+			if what == nothing {
+				continue
+			}
+			came, count[what] = came+1, count[what]+1
+			to[cpu]++
+		}
+		require.That(t, came <= mostStrikes, "schedule %d has %d strikes", n, came)
+	}
+	require.That(t, count[tickStrike] > 500 && count[nmiStrike] > 500, "came %v", count)
+	require.That(t, to[0] > 50 && to[2] > 50 && to[1] > 3*(to[0]+to[2]), "CPUs were struck %v times", to)
+	x.begin(1, 0)
+	for _, p := range []point{{last: 1}, {last: -1, hot: true}} {
+		for range 10000 {
+			what, _ := x.strike(&p)
+			require.Need(t, what == nothing, "%s comes at %+v", what, p)
+		}
+	}
+}
