@@ -341,6 +341,10 @@ func TestLifeCycleErrors(t *testing.T) {
 		}
 		r.wantError(r.l.Unload(r.Call, "nothing"), "no module nothing is loaded")
 		user, _ := r.l.find("user_of")
+		own, ok := r.l.resolve(user, thisModule)
+		if !ok || own.Value != user.this || own.Entry != user.this {
+			r.Errorf("what a module calls itself is %+v, %v; want %#x", own, ok, user.this)
+		}
 		if refs := r.l.this.refs; refs.Size == 4 {
 			held := func(n uint64) { require.NoError(t, r.l.m.Store(user.this+refs.Offset, 4, n)) }
 			held(2)

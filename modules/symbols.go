@@ -134,16 +134,16 @@ func newThisLayout(im *image.Image) thisLayout {
 
 // newThis makes the struct module of a module, at an address that its code reaches.
 func (l *Loader) newThis(name string) (uint64, error) {
+	text, room := append([]byte(name), 0), l.this.name.Size
+	if room > 1 && len(text) > room {
+		return 0, fmt.Errorf("its name has more than %d letters: rename the file", room-1)
+	}
 	at, err := l.m.AllocNear(l.this.size)
 	if err != nil {
 		return 0, err
 	}
-	if l.this.name.Size < 2 {
+	if room < 2 {
 		return at, nil
-	}
-	text := append([]byte(name), 0)
-	if len(text) > l.this.name.Size {
-		return 0, errors.Join(fmt.Errorf("its name has more than %d letters: rename the file", l.this.name.Size-1), l.m.FreeNear(at))
 	}
 	return at, l.m.WriteBytes(at+l.this.name.Offset, text)
 }

@@ -40,7 +40,7 @@ func ask(root *Node, errs *Errors) (a answers) {
 	a.Is = r.Is("word", "three")
 	a.Has = r.Has("has")
 	if root.made != nil { // a schema has what each answer asks for
-		for name, got := range map[string]any{"flag": a.Flag, "is": a.Is, "has": a.Has, "word": a.Word, "text": a.Text} {
+		for name, got := range map[string]any{"flag": a.Flag, "is": a.Is, "has": a.Has, "word": a.Word, "single": Opt(r, "single", "", OneOf("only")), "text": a.Text} {
 			Opt(r, fmt.Sprint(name, "-", got), "", Text)
 		}
 	}

@@ -64,3 +64,12 @@ func TestUse(t *testing.T) {
 	require.NoError(t, c.Run())
 	require.That(t, PeakOf(c.ProcessState) > 64<<20 && PeakOf(c.ProcessState) < 1<<30, "a process of 64 MiB had %d bytes", PeakOf(c.ProcessState))
 }
+
+// TestFreeMemory collects garbage at once.
+func TestFreeMemory(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	FreeMemory()
+	runtime.ReadMemStats(&after)
+	require.That(t, after.NumForcedGC > before.NumForcedGC, "%d collections were asked for, and then %d", before.NumForcedGC, after.NumForcedGC)
+}

@@ -72,13 +72,14 @@ func stay() error {
 	if _, _, failed := syscall.RawSyscall(syscall.SYS_SCHED_GETAFFINITY, 0, size, uintptr(at)); failed != 0 {
 		return failed
 	}
+	var last [128]uint64
 	for i, w := range slices.Backward(set[:]) {
 		if w != 0 {
-			set = [128]uint64{}
-			set[i] = 1 << (bits.Len64(w) - 1)
+			last[i] = 1 << (bits.Len64(w) - 1)
 			break
 		}
 	}
+	at = unsafe.Pointer(&last)
 	if _, _, failed := syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, size, uintptr(at)); failed != 0 {
 		return failed
 	}
