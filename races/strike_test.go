@@ -1,6 +1,7 @@
 package races
 
 import (
+	"strings"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -34,4 +35,18 @@ func TestStrikes(t *testing.T) {
 			require.Need(t, what == nothing, "%s comes at %+v", what, p)
 		}
 	}
+}
+
+// TestStoriesHaveStrikes writes a schedule down by its choices, and follows them: both and the table name NMIs.
+func TestStoriesHaveStrikes(t *testing.T) {
+	s, v := variantOf(t, "nmi/stepped", map[string]*Scenario{})
+	l, opt := require.Must(newLab(s, v, ""))(t), Default().of(s, v)
+	x := &tape{chooser: newChooser(&opt)}
+	_ = require.Must(l.run(x, 8, 1))(t)
+	r := &recorder{l: l, lines: 1}
+	_ = require.Must(r.follow(x.story()))(t)
+	choices, table := x.story().String(), strings.Join(r.tell.lines(), "\n")
+	came := strings.Count(choices, "!nmi:")
+	require.That(t, came > 4 && came <= mostStrikes, "choices are %.200s", choices)
+	require.That(t, strings.Count(table, "an NMI comes") > 4, "the table is\n%s", table)
 }

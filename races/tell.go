@@ -126,7 +126,7 @@ func (x *teller) add(r row) {
 
 // event notes what the kernel tells.
 func (x *teller) event(e sim.Event) {
-	text, addr := "", e.Arg
+	text, addr, weight := "", e.Arg, helping
 	switch e.Kind {
 	case kprobes.EventPatch:
 		x.patch = fmt.Sprintf("%s at %s", patchWords(e.Name), x.place(e.Arg))
@@ -138,7 +138,7 @@ func (x *teller) event(e sim.Event) {
 	case kprobes.EventSlot, kprobes.EventDetour:
 		text = fmt.Sprintf("%s at %#x is %s", map[sim.EventKind]string{kprobes.EventSlot: "slot", kprobes.EventDetour: "detour buffer"}[e.Kind], e.Arg, e.Name)
 	case sim.EventSignal:
-		text, addr = "an interrupt of the timer comes", 0
+		text, weight = "an interrupt of the timer comes", deciding
 		if e.Name == nmiLine {
 			text = "an NMI comes"
 		}
@@ -148,7 +148,7 @@ func (x *teller) event(e sim.Event) {
 		return
 	}
 	x.flush()
-	x.add(row{cpu: e.CPU, text: text, weight: helping, addr: [2]uint64{addr, addr + 1}})
+	x.add(row{cpu: e.CPU, text: text, weight: weight, addr: [2]uint64{addr, addr + 1}})
 }
 
 // acts notes a line of the script.
