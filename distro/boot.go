@@ -185,10 +185,10 @@ func (c *Config) enter(b *sim.Bare) error {
 	return nil
 }
 
-// covers reports whether a physical address lies in the kernel's code.
+// covers reports whether a physical address lies in the kernel. The segment of code that runs once is not marked as executable in 7.2.
 func covers(k *kernel.Kernel, pa uint64) bool {
 	for _, s := range k.Image.Segments {
-		if s.Exec && pa-s.PA < s.MemSize {
+		if pa-s.PA < s.MemSize {
 			return true
 		}
 	}

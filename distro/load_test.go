@@ -98,10 +98,10 @@ func TestLoads(t *testing.T) {
 	require.Golden(t, flag.Lookup("update").Value.String() == "true", "loads.txt", []byte(out.String()))
 }
 
-// TestCovers takes the addresses of code alone.
+// TestCovers takes the addresses of segments alone.
 func TestCovers(t *testing.T) {
 	k := &linux.Kernel{Image: &image.Image{Segments: []image.Segment{{PA: 0x1000, MemSize: 0x100}, {PA: 0x2000, MemSize: 0x100, Exec: true}}}}
-	for pa, want := range map[uint64]bool{0: false, 0x1000: false, 0x1fff: false, 0x2000: true, 0x20ff: true, 0x2100: false} {
-		require.Equal(t, covers(k, pa), want, "whether %#x is code", pa)
+	for pa, want := range map[uint64]bool{0: false, 0xfff: false, 0x1000: true, 0x10ff: true, 0x1100: false, 0x1fff: false, 0x2000: true, 0x20ff: true, 0x2100: false} {
+		require.Equal(t, covers(k, pa), want, "whether %#x is in the kernel", pa)
 	}
 }

@@ -287,6 +287,7 @@ func sentences(v probing.Verdict) []string {
 	out := []string{map[string]string{
 		"ftrace":   "a probe rests on ftrace: the function calls the handlers at its start, and no exception is taken",
 		"emulated": "a probe is a breakpoint: one exception, and the kernel does what the instruction would do",
+		"boosted":  "a probe is a breakpoint: one exception, and a copy of the instruction with a jump back behind it",
 		"stepped":  "a probe is a breakpoint: an exception, a copy of the instruction, and a second exception behind it",
 	}[v.Kind]}
 	switch {

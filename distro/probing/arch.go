@@ -23,7 +23,7 @@ type rules interface {
 type arch struct {
 	rules     func(k *Kernel, booted bool) rules
 	areas     []place
-	from, to  [2]int // versions whose rules are known
+	versions  [][2][2]int // from and to, whose rules are known
 	known     string
 	marks     []string                 // that stand before the call of ftrace
 	addresses bool                     // tables have addresses in place of distances
@@ -51,9 +51,11 @@ var x86 = arch{
 	rules: func(k *Kernel, booted bool) rules {
 		r := x86rules.Packaged{Mode: k.image.Bits, Groups: newer(k.release, 6, 9)}
 		r.Thunks, r.Untabled = thunks(k.image, booted)
+		_, preempts := k.image.Symbol("preempt_schedule") // a kernel without preemption has none
+		r.Boosts = !preempts
 		return r
 	},
-	areas: everywhere, from: [2]int{5, 18}, to: [2]int{6, 12}, known: "from 5.18 to 6.12",
+	areas: everywhere, versions: [][2][2]int{{{5, 10}, {5, 10}}, {{5, 18}, {7, 2}}}, known: "5.10 and from 5.18 to 7.2",
 	// endbr64 and endbr32 mark the target of an indirect branch (SDM vol. 2, ENDBR64). Kernels write the nops in their place
 	// where no branch leads.
 	marks:    []string{"\xf3\x0f\x1e\xfa", "\xf3\x0f\x1e\xfb", "\x66\x0f\x1f\x00", "\x0f\x1f\x40\xd6"},
@@ -76,7 +78,7 @@ var arm = arch{
 		place{"__irqentry_text_start", "__irqentry_text_end", ruleEntry, "the entry code of interrupts takes none"},
 		place{"__idmap_text_start", "__idmap_text_end", ruleEntry, "it also runs without translation"},
 	),
-	from: [2]int{6, 1}, to: [2]int{6, 1}, known: "of ARM of 6.1",
+	versions: [][2][2]int{{{6, 1}, {6, 1}}}, known: "of ARM of 6.1",
 	addresses: true, torn: kprobes.EINVAL, fill: "\x00\x00\x00\x00",
 	site: func([]byte) uint64 { return 4 },
 }

@@ -15,10 +15,11 @@ func (k *Kernel) Choose(function string, mode kprobes.Mode) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("the kernel has no function %s", function)
 	}
 	var second Verdict
-	seen := 0
+	seen, boosted := 0, false
 	for _, at := range k.straight(sym.Addr) {
 		v := k.At(at)
 		seen++
+		boosted = boosted || v.Kind == kprobes.Boosted.String()
 		switch {
 		case !v.Probe:
 		case mode == kprobes.Stepped && v.Kind == mode.String() && !v.Optimized:
@@ -31,6 +32,9 @@ func (k *Kernel) Choose(function string, mode kprobes.Mode) (Verdict, error) {
 	}
 	if second.Probe {
 		return second, nil
+	}
+	if boosted && mode == kprobes.Stepped {
+		return second, fmt.Errorf("%s has no place that is stepped, because this kernel boosts probes: ask for mode %q", function, kprobes.Boosted)
 	}
 	return second, fmt.Errorf("%s has no place for a probe that is %s among the %d instructions that every call executes", function, mode, seen)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -46,6 +47,7 @@ var functions = [...]function{
 	{"vzero", 0x1e0, "\xc5\xf8\x77\x89\xf8\x48\x89\xc7\x48\x89\xf8\xc5\xfc\x77"},
 	{"marked", 0x200, "\xf3\x0f\x1e\xfa\xe8\x00\x00\x00\x00\xc3"},
 	{"shifts", 0x220, "\x48\xc1\xe0\x02\x89\xc2\xc3"},
+	{"preempt_schedule", 0x228, "\xc3"},
 	{"__indirect_thunk_start", 0x230, ""},
 	{"__x86_indirect_thunk_rax", 0x230, "\xff\xe0"},
 	{"returned", 0x240, "\x48\x89\xf8\x48\x89\xc7\xe9\x15\x00\x00\x00"},
@@ -62,8 +64,8 @@ func madeUp(t *testing.T) *Kernel {
 	return release(t, "6.1.0-56-amd64", "")
 }
 
-// release is the made-up kernel as of a release, without a function.
-func release(t *testing.T, release, without string) *Kernel {
+// release is the made-up kernel as of a release, without a function and with others.
+func release(t *testing.T, release, without string, with ...function) *Kernel {
 	t.Helper()
 	code := bytes.Repeat([]byte{0xcc}, 0x800)
 	for _, f := range functions {
@@ -93,7 +95,7 @@ func release(t *testing.T, release, without string) *Kernel {
 	table("blacklist of probes", 8, 0x60)
 	im, err := image.LoadBare("made-up", linuxtest.Kernel{Bits: 64, Code: code}.ELF(), func(*image.Image) ([]image.Symbol, error) {
 		var out []image.Symbol
-		for _, f := range functions {
+		for _, f := range slices.Concat(functions[:], with) {
 			if f.name == without {
 				continue
 			}
@@ -213,11 +215,27 @@ func TestRulesByVersion(t *testing.T) {
 		v := k.At(require.Must(k.Resolve(x.place))(t))
 		require.That(t, v.Errno == int(x.errno) && v.Kept == x.kept && (!v.Probe || v.Optimized == (x.kept == "")), "%+v: %+v", x, v)
 	}
-	for version, known := range map[string]bool{"5.17.0": false, "5.18.0-rc1": true, "6.12.117+deb12-amd64": true, "6.13.1": false, "7.0": false, "": false} {
+	for version, known := range map[string]bool{"5.9.1": false, "5.10.0-46-amd64": true, "5.11.0": false, "5.17.0": false, "5.18.0-rc1": true, "6.12.117+deb12-amd64": true, "7.2.13+deb14-amd64": true, "7.3.0": false, "": false} {
 		if k := release(t, version, ""); (k.Doubt() == "") != known {
 			t.Errorf("%q: %q", version, k.Doubt())
 		}
 	}
+}
+
+// TestKernelWithoutPreemption boosts what may run elsewhere unaided, with one exception a hit, and says so where a step is asked for. What a debug
+// exception steps is not known.
+func TestKernelWithoutPreemption(t *testing.T) {
+	k := release(t, "5.10.0-46-amd64", "preempt_schedule")
+	for place, want := range map[string]string{
+		"traced+5": "boosted 1", "plain+4": "boosted 1", "plain+10": "emulated 1", "vector+3": "stepped 2", "traced": "ftrace 0",
+	} {
+		v := k.At(require.Must(k.Resolve(place))(t))
+		require.Equal(t, fmt.Sprint(v.Kind, " ", v.Exceptions), want, "%s", place)
+	}
+	v, err := k.Choose("plain", kprobes.Boosted)
+	require.That(t, err == nil && v.Addr == linuxtest.Text, "boosted at %s, %v", v.Place, err)
+	require.Error(t, require.Err(k.Choose("plain", kprobes.Stepped)), `because this kernel boosts probes: ask for mode "boosted"`, "a step")
+	require.That(t, strings.Contains(release(t, "5.10.0", "", function{trapHandler, 0x229, "\xc3"}).Doubt(), "5.10 and from 5.18 to 7.2"), "steps by traps are known")
 }
 
 // TestPlaces holds what is no place.

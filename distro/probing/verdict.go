@@ -98,7 +98,7 @@ func (k *Kernel) At(addr uint64) Verdict {
 		return v.refuse(ruleNotCopied, err, "such an instruction can be neither copied nor emulated")
 	}
 	v.Probe, v.Kind, v.Exceptions = true, run.String(), 2
-	if run == kprobes.Emulated {
+	if run != kprobes.Stepped {
 		v.Exceptions = 1
 	}
 	v.Event = v.traced

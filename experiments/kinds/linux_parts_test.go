@@ -233,21 +233,26 @@ func TestLinuxNames(t *testing.T) {
 		what               string
 		mode               kprobes.Mode
 		machine            elf.Machine
+		calls              bool
 		breakpoints, debug int64 // of a place of the program, and breakpoints of one of the kernel
 		kernel             int64
 	}{
-		{schema.LinuxUprobe, kprobes.Emulated, elf.EM_X86_64, 1, 0, 1},
-		{schema.LinuxUprobe, kprobes.Stepped, elf.EM_X86_64, 1, 1, 2},
-		{schema.LinuxUprobe, kprobes.Stepped, elf.EM_ARM, 2, 0, 2},
-		{"uretprobe", kprobes.Emulated, elf.EM_386, 2, 0, 1},
-		{"uretprobe", kprobes.Stepped, elf.EM_386, 2, 1, 2},
-		{"uretprobe", kprobes.Stepped, elf.EM_ARM, 3, 0, 2},
-		{schema.LinuxKprobe, kprobes.Ftrace, elf.EM_386, 1, 0, 0},
-		{schema.LinuxKprobe, kprobes.Optimized, elf.EM_386, 1, 0, 0},
+		{schema.LinuxUprobe, kprobes.Emulated, elf.EM_X86_64, false, 1, 0, 1},
+		{schema.LinuxUprobe, kprobes.Stepped, elf.EM_X86_64, false, 1, 1, 2},
+		{schema.LinuxUprobe, kprobes.Stepped, elf.EM_ARM, false, 2, 0, 2},
+		{"uretprobe", kprobes.Emulated, elf.EM_386, false, 2, 0, 1},
+		{"uretprobe", kprobes.Stepped, elf.EM_386, false, 2, 1, 2},
+		{"uretprobe", kprobes.Stepped, elf.EM_ARM, false, 3, 0, 2},
+		{"uretprobe", kprobes.Emulated, elf.EM_X86_64, true, 1, 0, 1},
+		{"uretprobe", kprobes.Stepped, elf.EM_X86_64, true, 1, 1, 2},
+		{schema.LinuxUprobe, kprobes.Stepped, elf.EM_X86_64, true, 1, 1, 2},
+		{schema.LinuxKprobe, kprobes.Boosted, elf.EM_X86_64, false, 1, 0, 1},
+		{schema.LinuxKprobe, kprobes.Ftrace, elf.EM_386, false, 1, 0, 0},
+		{schema.LinuxKprobe, kprobes.Optimized, elf.EM_386, false, 1, 0, 0},
 	} {
 		p := pointOf(schema.LinuxProbe{What: x.what})
 		p.Probe.Mode = x.mode
-		s := userSiteOf(p, "f+0x7", measuring.Place{Addr: 5, File: 6, Instruction: "nop"}, x.machine)
+		s := userSiteOf(p, "f+0x7", measuring.Place{Addr: 5, File: 6, Instruction: "nop"}, x.machine, x.calls)
 		require.Equal(t, *s, site{"/init:f+0x7", "nop", 5, true, 6, x.breakpoints, x.debug}, "%s that is %s on %s", x.what, x.mode, x.machine)
 		k := siteOf(&probing.Verdict{Addr: 5, Place: "f", Instruction: "nop"}, x.mode)
 		require.Equal(t, *k, site{place: "f", instruction: "nop", addr: 5, breakpoints: x.kernel}, "%s in the kernel", x.mode)

@@ -36,23 +36,29 @@ func (b *bench) kernelSite(p *schema.Point) (*site, error) {
 // siteOf is the place of a verdict, for hits of a mode.
 func siteOf(v *probing.Verdict, mode kprobes.Mode) *site {
 	s := &site{place: v.Place, instruction: v.Instruction, addr: v.Addr}
-	s.breakpoints = map[kprobes.Mode]int64{kprobes.Stepped: 2, kprobes.Emulated: 1}[mode]
+	s.breakpoints = map[kprobes.Mode]int64{kprobes.Stepped: 2, kprobes.Emulated: 1, kprobes.Boosted: 1}[mode]
 	return s
 }
 
 // userSite is the place of a probe in the program. A slot of user mode is left by a debug exception, or where there is no step by a
-// second breakpoint, and a function whose return is probed returns to a breakpoint.
+// second breakpoint, and a function whose return is probed returns to a breakpoint, or where the kernel has uretprobeCall, to a system call.
 func (b *bench) userSite(p *schema.Point) (*site, error) {
 	text := symbolPlace(targetOf(p), uint64(max(p.Probe.Linux.Offset, 0)))
 	at, err := b.lab.Place(text)
 	if err != nil {
 		return nil, err
 	}
-	return userSiteOf(p, text, at, b.lab.Kernel().Image.Machine), nil
+	im := b.lab.Kernel().Image
+	_, calls := im.Symbol(uretprobeCall)
+	return userSiteOf(p, text, at, im.Machine, calls), nil
 }
 
-// userSiteOf is a place of the program, for the probe of a point on a machine.
-func userSiteOf(p *schema.Point, text string, at measuring.Place, machine elf.Machine) *site {
+// uretprobeCall is a function of kernels of x86-64 from 6.11 on, to which probed functions return: it enters the kernel by a system call
+// (uretprobe(2)).
+const uretprobeCall = "uretprobe_trampoline_entry"
+
+// userSiteOf is a place of the program, for the probe of a point on a machine. With calls, probed functions return to a system call.
+func userSiteOf(p *schema.Point, text string, at measuring.Place, machine elf.Machine, calls bool) *site {
 	s := &site{place: program + text, user: true, addr: at.Addr, file: at.File, instruction: at.Instruction, breakpoints: 1}
 	switch {
 	case p.Probe.Mode != kprobes.Stepped:
@@ -61,7 +67,7 @@ func userSiteOf(p *schema.Point, text string, at measuring.Place, machine elf.Ma
 	default:
 		s.debug = 1
 	}
-	if p.Probe.Linux.Returns() {
+	if p.Probe.Linux.Returns() && !calls {
 		s.breakpoints++
 	}
 	return s

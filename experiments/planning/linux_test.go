@@ -127,7 +127,6 @@ func TestLinuxLacks(t *testing.T) {
 		"file does not exist":                  {"linux.kernel=" + file + "-at-all"},
 		"linux.module":                         {"linux.kernel=" + filepath.Join(kernels(t, map[string]int{"k": 64}), "k"), "linux.module=nowhere.ko"},
 		`unknown key "kernel"`:                 {"kernel.cpus=2"},
-		"these kernels boost no probe":         {"points.k.mode=boosted"},
 		"has one, not a watchpoint":            {"points.w.mode=step"},
 		`a uprobe is "step" or "emulated"`:     {"points.u.mode=ftrace"},
 		"a uretprobe stands at the start":      {"points.ur.offset=1"},

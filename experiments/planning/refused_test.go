@@ -93,7 +93,7 @@ func TestRefused(t *testing.T) {
 		{"watchpoints", "points.w.watch=write", "points.w.kind=kprobe"},
 		{linux, "linux.memory=1 MiB"},
 		{linux, "points.k.handler=full"},
-		{linux, "points.k.mode=boosted"},
+		{linux, "points.u.mode=boosted"},
 		{linux, "points.u.mode=optimized"},
 		{linux, "points.ur.offset=4"},
 		{linux, "points.rk.offset=0"},

@@ -271,8 +271,6 @@ func readLinuxMode(r *doc.Reader, p *Probe) {
 	switch {
 	case what == LinuxModule && p.Mode != kprobes.Stepped && p.Mode != kprobes.Optimized:
 		r.Errorf("mode", "a %s is %q, and its breakpoints become jumps where they can, or %q", what, kprobes.Optimized, step)
-	case p.Mode == kprobes.Boosted:
-		r.Errorf("mode", "these kernels boost no probe: ask for %q or %q", step, kprobes.Optimized)
 	case p.Linux.User() && p.Mode != kprobes.Stepped && p.Mode != kprobes.Emulated:
 		r.Errorf("mode", "a %s is %q or %q", what, step, kprobes.Emulated)
 	}

@@ -12,10 +12,10 @@ import (
 
 // kallsyms is the kernel's table of symbols, in its read-only data. Each name is a byte of length, two from 128
 // on, and as many tokens; a token is a string, and the first letter of the name is the symbol's type as nm
-// prints it. Its parts lie in this order, each aligned:
+// prints it. Its parts lie in this order, each aligned to a word, or to four bytes in 7.2:
 //
-//	distances of the addresses  int32 each          behind the token index from 6.4 on
-//	base of the distances       word                behind the distances
+//	distances of the addresses  int32 each          behind the token index from 6.4 on; in 7.2 from their own places
+//	base of the distances       word                behind the distances; none in 7.2
 //	number of symbols           uint32
 //	names
 //	markers                     uint32: where every 256th name begins
@@ -23,6 +23,7 @@ import (
 //	token index                 uint16: where every token begins
 type kallsyms struct {
 	b      []byte // the section
+	lo     uint64 // where it begins
 	word   int
 	align  int
 	tokens [tokenCount]string
@@ -56,8 +57,8 @@ func symbols(im *image.Image) ([]image.Symbol, error) {
 	if b == nil {
 		return nil, errors.New("has a section .rodata outside its segments: copy it again")
 	}
-	k := &kallsyms{b: b, word: im.Bits / 8, align: im.Bits / 8, steps: maxSteps}
-	if !k.findTokens() || !k.findNames() {
+	k := &kallsyms{b: b, lo: lo, word: im.Bits / 8}
+	if !k.findTokens() || !k.findNames(k.word) && !k.findNames(4) {
 		return nil, errors.New("has no kallsyms tables of a known layout: kernels from 4.6 on with CONFIG_KALLSYMS are read")
 	}
 	at, err := k.addresses(im)
@@ -118,7 +119,8 @@ func (k *kallsyms) takeTokens(start, index int) bool {
 
 // findNames looks for the number of symbols before the tokens: as many names follow it, and behind them the
 // markers say where every 256th of them begins.
-func (k *kallsyms) findNames() bool {
+func (k *kallsyms) findNames(align int) bool {
+	k.align, k.steps = align, maxSteps
 	for at := 0; at+4 <= k.first && k.steps > 0; at += 4 {
 		n := k.u32(at)
 		if n < minSymbols || n > maxSymbols || n*2 > k.first-at {
@@ -171,28 +173,43 @@ func (k *kallsyms) length(at int) (n, next int, ok bool) {
 	return n&0x7f | int(k.b[at+1])<<7, at + 2, true
 }
 
-// addresses decodes the addresses of the symbols, from before the names or from behind the tokens. Addresses of one
-// place are in order and lie in the kernel; the other place has neither.
+// addresses decodes the addresses of the symbols, from before the names or from behind the tokens. Those of the right
+// layout are in order and lie in the kernel.
 func (k *kallsyms) addresses(im *image.Image) ([]uint64, error) {
 	before := k.number - k.word // the base stands directly before the number of symbols
 	after := k.up(k.end)
-	for _, p := range [...][2]int{ // where the distances begin, and the base
-		{(before - 4*k.count) &^ (k.align - 1), before},
-		{after, k.up(after + 4*k.count)},
+	for _, p := range [...]struct {
+		distances, end int
+		decode         func(distances int) []uint64
+	}{
+		{(before - 4*k.count) &^ (k.align - 1), before + k.word, k.decode},
+		{after, k.up(after+4*k.count) + k.word, k.decode},
+		{k.end, k.end + 4*k.count, k.fromPlaces},
 	} {
-		if p[0] < 0 || p[1]+k.word > len(k.b) {
+		if p.distances < 0 || p.end > len(k.b) {
 			continue
 		}
-		if at := k.decode(p[0], p[1]); slices.IsSorted(at) && im.SectionAt(at[len(at)/2]) != "" {
+		if at := p.decode(p.distances); slices.IsSorted(at) && im.SectionAt(at[len(at)/2]) != "" {
 			return at, nil
 		}
 	}
 	return nil, errors.New("has kallsyms names without addresses of a known layout: kernels with CONFIG_KALLSYMS_BASE_RELATIVE are read")
 }
 
-// decode makes addresses of distances. Where one is negative, those that are not are addresses themselves, of
+// fromPlaces makes addresses of distances from where each of them stands.
+func (k *kallsyms) fromPlaces(distances int) []uint64 {
+	out := make([]uint64, k.count)
+	for i := range out {
+		at := distances + 4*i
+		out[i] = k.lo + uint64(at) + uint64(int64(int32(k.u32(at))))
+	}
+	return out
+}
+
+// decode makes addresses of distances and the base behind them. Where one is negative, those that are not are addresses themselves, of
 // per-CPU data, and the negative ones count from the base downwards from -1 on.
-func (k *kallsyms) decode(distances, base int) []uint64 {
+func (k *kallsyms) decode(distances int) []uint64 {
+	base := k.up(distances + 4*k.count)
 	from := uint64(k.u32(base))
 	if k.word == 8 {
 		from = binary.LittleEndian.Uint64(k.b[base:])

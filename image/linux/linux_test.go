@@ -127,7 +127,13 @@ func TestLzop(t *testing.T) {
 }
 
 var layouts = []linuxtest.Kernel{
-	{Bits: 64, PerCPU: true}, {Bits: 64}, {Bits: 64, Behind: true}, {Bits: 32}, {Bits: 32, Behind: true},
+	{Bits: 64, PerCPU: true},
+	{Bits: 64},
+	{Bits: 64, Behind: true},
+	{Bits: 32},
+	{Bits: 32, Behind: true},
+	{Bits: 64, Places: true},
+	{Bits: 32, Places: true},
 }
 
 // TestKallsyms decodes every layout, and compares each name and address.
@@ -160,8 +166,8 @@ func TestKallsyms(t *testing.T) {
 // TestDamagedTables reads kernels whose tables are damaged.
 func TestDamagedTables(t *testing.T) {
 	texts := texts{}
-	sums := []string{"313eae8cff37", "d6fa318b68c5", "c9d8f00aa07c", "f632dde373a2", "55e021c846ec"}
-	for _, sum := range hosttools.Share(t, "layouts", 5, sums) {
+	sums := []string{"313eae8cff37", "d6fa318b68c5", "c9d8f00aa07c", "f632dde373a2", "55e021c846ec", "a27e092eea9c", "b81618d14e0c"}
+	for _, sum := range hosttools.Share(t, "layouts", len(sums), sums) {
 		i := slices.Index(sums, sum)
 		plain, tables := layouts[i].ELF(), layouts[i].Tables()
 		at := bytes.Index(plain, tables)
@@ -291,4 +297,16 @@ func FuzzRead(f *testing.F) {
 			k.Image.SymbolText(s.Addr)
 		}
 	})
+}
+
+// TestBugEntries tells the two layouts of the table of BUG places apart, by where entries lead.
+func TestBugEntries(t *testing.T) {
+	for size, want := range map[int]uint64{12: 12, 16: 16, 20: 12} {
+		code := bytes.Repeat([]byte{0x7f}, linuxtest.TextSize)
+		for at := 0; at < 10*size; at += size {
+			binary.LittleEndian.PutUint32(code[at:], uint32(8-at))
+		}
+		im := require.Must(image.LoadBare("made-up", linuxtest.Kernel{Bits: 64, Code: code}.ELF(), func(*image.Image) ([]image.Symbol, error) { return nil, nil }))(t)
+		require.Equal(t, bugEntry(im, Table{Addr: linuxtest.Text, Size: uint64(10 * size), Entry: 12}), want, "entries of %d bytes", size)
+	}
 }

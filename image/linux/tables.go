@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"kprobesim/image"
@@ -27,7 +28,7 @@ var places = [...]place{
 	{"exceptions", "__ex_table", "__start___ex_table", "__stop___ex_table", 12, 12},
 	{"jump labels", "__jump_table", "__start___jump_table", "__stop___jump_table", 16, 12},
 	{"static calls", ".static_call_sites", "__start_static_call_sites", "__stop_static_call_sites", 8, 8},
-	{"BUG places", "__bug_table", "__start___bug_table", "__stop___bug_table", 12, 12},
+	{"BUG places", bugSection, "__start___bug_table", "__stop___bug_table", 12, 12},
 	{"blacklist of probes", "_kprobe_blacklist", "__start_kprobe_blacklist", "__stop_kprobe_blacklist", 8, 4},
 	{"alternatives", ".altinstructions", "__alt_instructions", "__alt_instructions_end", 0, 0},
 	{"ftrace sites", "__mcount_loc", "__start_mcount_loc", "__stop_mcount_loc", 8, 4},
@@ -61,9 +62,39 @@ func findTables(im *image.Image) ([]Table, error) {
 				continue
 			}
 		}
+		if p.section == bugSection && im.Bits == 64 {
+			t.Entry = bugEntry(im, t)
+		}
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// bugSection is where the places of BUG and WARN are. An entry of a kernel that prints what was asserted is verboseBug bytes long, as in 7.2.
+const (
+	bugSection = "__bug_table"
+	verboseBug = 16
+)
+
+// bugEntry is the length of an entry by which each leads into the kernel.
+func bugEntry(im *image.Image, t Table) uint64 {
+	longer := t
+	longer.Entry = verboseBug
+	if !lead(im, t) && lead(im, longer) {
+		return verboseBug
+	}
+	return t.Entry
+}
+
+// lead tells whether the distance at the start of each entry leads into the kernel.
+func lead(im *image.Image, t Table) bool {
+	b := im.Bytes(t.Addr, t.Size)
+	for at := uint64(0); at+t.Entry <= uint64(len(b)); at += t.Entry {
+		if im.SectionAt(t.Addr+at+uint64(int64(int32(binary.LittleEndian.Uint32(b[at:]))))) == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // Table returns a table by its name; false when the kernel has none.

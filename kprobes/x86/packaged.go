@@ -8,7 +8,7 @@ import (
 	"kprobesim/kprobes"
 )
 
-// Packaged has the rules of kernels from 5.18 on for code that they run, as far as the rules look at bytes.
+// Packaged has the rules of kernels from 5.10 on for code that they run, as far as the rules look at bytes.
 // They differ from the rules of the kernels of this project in what a decoder must know, as a distribution's kernel has
 // instructions that these have not.
 type Packaged struct {
@@ -17,6 +17,9 @@ type Packaged struct {
 	// elsewhere unaided, and traps of the kernel's own take no probe (J. Jia, x86/kprobes: Boost more instructions from
 	// grp2/3/4/5, and Prohibit kprobing on INT and UD, 4 February 2024).
 	Groups bool
+	// Boosts has a copy be followed by a jump back where it may be, as kernels without preemption do:
+	// a hit takes one exception then, as in Debian's 5.10.
+	Boosts bool
 	// Thunks is where the kernel's retpolines are: a jump there is an indirect one. Untabled says that indirect jumps are no threat,
 	// because a kernel that is built with retpolines has no tables of jumps (P. Pavlu, x86/retpoline,kprobes: Skip optprobe check
 	// for indirect jumps with retpolines and IBT, commit 833fd80, 6.6).
@@ -57,7 +60,7 @@ func (p Packaged) Boundary(fn kprobes.Text, addr uint64) bool {
 	return found
 }
 
-// Run says how a hit runs the instruction at the start of code: Emulated, or Stepped, by which a copy with a breakpoint
+// Run says how a hit runs the instruction at the start of code: Emulated, Boosted, or Stepped, by which a copy with a breakpoint
 // behind it is meant. The error is EINVAL, EOPNOTSUPP or EILSEQ.
 func (p Packaged) Run(code []byte, addr uint64) (kprobes.Mode, error) {
 	in, err := p.decode(code, addr)
@@ -69,6 +72,9 @@ func (p Packaged) Run(code []byte, addr uint64) (kprobes.Mode, error) {
 	}
 	if _, ok := emulationOf(in); ok {
 		return kprobes.Emulated, nil
+	}
+	if p.Boosts && p.canBoost(in) && len(in.Code)+jumpSize <= slotSize {
+		return kprobes.Boosted, nil
 	}
 	return kprobes.Stepped, nil
 }

@@ -26,6 +26,7 @@ const (
 type Kernel struct {
 	Bits   int
 	Behind bool   // the addresses of kallsyms are behind its tokens, as from 6.4 on
+	Places bool   // they are, and count from where each of them stands, as in 7.2
 	PerCPU bool   // negative distances, and addresses of per-CPU data among them
 	Code   []byte // at the entry
 	Flat   bool   // virtual addresses are the physical ones
@@ -61,7 +62,11 @@ func Name(i int) string {
 func (s Kernel) Tables() []byte {
 	var out bytes.Buffer
 	put := func(v any) { _ = binary.Write(&out, binary.LittleEndian, v) } // a Buffer takes all
-	align := func() { out.Write(make([]byte, -out.Len()&(s.Bits/8-1))) }
+	to := s.Bits / 8
+	if s.Places {
+		to = 4
+	}
+	align := func() { out.Write(make([]byte, -out.Len()&(to-1))) }
 	addresses := func() {
 		for i := range int32(Symbols) {
 			switch {
@@ -82,7 +87,7 @@ func (s Kernel) Tables() []byte {
 	}
 	put([]byte("rodata that is no table\x00"))
 	align()
-	if !s.Behind {
+	if !s.Behind && !s.Places {
 		addresses()
 	}
 	put(uint32(Symbols))
@@ -117,8 +122,13 @@ func (s Kernel) Tables() []byte {
 	align()
 	put(index)
 	align()
-	if s.Behind {
+	switch {
+	case s.Behind:
 		addresses()
+	case s.Places:
+		for i := range int32(Symbols) {
+			put(8*i - TextSize - int32(out.Len()))
+		}
 	}
 	return out.Bytes()
 }
