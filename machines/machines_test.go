@@ -144,6 +144,8 @@ func TestReadRefuses(t *testing.T) {
 		{`isa = "made"`, `isa = "other"`, `unknown value "other": known are made`},
 		{`line = "128 B", latency = 3, source = "book: 3" }`, `line = "96 B", latency = 3, source = "book: 3" }`, "line of 96 bytes"},
 		{`source = "book: 4"`, `source = "tale: 4"`, `folder/made.toml:30:10: memory.source: "tale" is not in [sources]`},
+		{`isa = "made"`, "isa = \"made\"\nunknown = 1", `unknown key "unknown"`},
+		{`source = "book: 4"`, "fitted = [\"k\"]\nsource = \"fitted: k\"", "folder/made.toml:39:19: 2 parameters are fitted on 1 figures (k): never more parameters than figures"},
 		{`source = "book: 4"`, `source = "book"`, `say behind the colon where in "book"`},
 		{`source = "book: 4"`, `source = "book: "`, `say behind the colon where in "book"`},
 		{`model = "throughput"`, `model = "fast"`, `unknown value "fast"`},

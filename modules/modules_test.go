@@ -345,6 +345,10 @@ func TestLifeCycleErrors(t *testing.T) {
 		if !ok || own.Value != user.this || own.Entry != user.this {
 			r.Errorf("what a module calls itself is %+v, %v; want %#x", own, ok, user.this)
 		}
+		if name := r.l.this.name; name.Size > 1 {
+			text := require.Must(r.l.m.ReadString(user.this + name.Offset))(t)
+			require.Equal(t, text, "user_of", "the name in the kernel")
+		}
 		if refs := r.l.this.refs; refs.Size == 4 {
 			held := func(n uint64) { require.NoError(t, r.l.m.Store(user.this+refs.Offset, 4, n)) }
 			held(2)

@@ -285,6 +285,7 @@ func TestAlign(t *testing.T) {
 		a.byte(make([]byte, n)...)
 		a.Align(16)
 		require.Equal(t, a.Len(), (n+15)/16*16, "%d bytes", n)
+		require.That(t, bytes.Count(a.room[n:a.Len()], []byte{0xcc}) == a.Len()-n, "behind %d bytes are % x", n, a.room[n:a.Len()])
 	}
 }
 
