@@ -70,8 +70,8 @@ func Ask(k *kernel.Kernel) (File, error) { return programOf("ask-", k) }
 // Measure is the program that carries orders out in a kernel: package measuring gives them.
 func Measure(k *kernel.Kernel) (File, error) { return programOf("measure-", k) }
 
-// Attach is that program with room for system calls of package attaching. There is one for kernels of 64 bits.
-func Attach(bits int) (File, error) { return program("attach-", bits) }
+// Attach is that program with room for system calls of package attaching.
+func Attach(k *kernel.Kernel) (File, error) { return programOf("attach-", k) }
 
 // Work is the program of Attach with room for commands, which it runs. There is one for kernels of 64 bits.
 func Work(bits int) (File, error) { return program("work-", bits) }

@@ -318,8 +318,8 @@ func TestInitIsFresh(t *testing.T) {
 		checkProgram(t, isa, "init", "", func() (distro.File, error) { return distro.First(made) })
 		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(made) })
 		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
+		checkProgram(t, isa, "attach", "attach-", func() (distro.File, error) { return distro.Attach(made) })
 		if bits == 64 {
-			checkProgram(t, isa, "attach", "attach-", func() (distro.File, error) { return distro.Attach(bits) })
 			checkProgram(t, isa, "work", "work-", func() (distro.File, error) { return distro.Work(bits) })
 			checkProgram(t, isa, "mark", "mark-", distro.Mark)
 			checkProgram(t, isa, "background", "background-", distro.Background)
@@ -338,6 +338,7 @@ func TestInitOfARMIsFresh(t *testing.T) {
 	checkProgram(t, "arm", "init", "", func() (distro.File, error) { return distro.First(made) })
 	checkProgram(t, "arm", "ask", "ask-", func() (distro.File, error) { return distro.Ask(made) })
 	checkProgram(t, "arm", "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
+	checkProgram(t, "arm", "attach", "attach-", func() (distro.File, error) { return distro.Attach(made) })
 }
 
 // checkProgram builds a program and compares it with the committed one.

@@ -74,7 +74,7 @@ func TestCheckLeavesPackagedKernelsOut(t *testing.T) {
 	var out, said bytes.Buffer
 	names := (&checker{app: newApp(&out, &said)}).withBaselines()
 	require.That(t, !slices.Contains(names, "linux-probes") && slices.Contains(names, "overhead-published") && len(names) >= 60, "checked are %q", names)
-	for _, name := range []string{"linux-probes", "linux-probes-i386", "linux-probes-arm"} {
+	for _, name := range []string{"linux-probes", "linux-probes-i386", "linux-probes-arm", "linux-attach-arm", "linux-attach-arm-jit"} {
 		require.That(t, strings.Contains(said.String(), "left out: "+name+","), "nothing is said of %s: %q", name, said.String())
 	}
 }

@@ -20,6 +20,7 @@ type Attachment struct {
 	Offset  uint64 // of a probe in it
 	Hits    uint64 // how many there will be
 	samples Samples
+	call    bool // Target is a system call, without what names of such functions begin with
 	// Object has the programs of an object file attached, each in the way that its section names, in place of Way, Program and Target.
 	Object *Object
 }
@@ -34,6 +35,7 @@ type Attached struct {
 	Function      string
 	Rings         []Ring
 	counter, unit uint64
+	width         int
 }
 
 // Ring is a ring buffer of an object, which nobody reads.
@@ -41,6 +43,7 @@ type Ring struct {
 	Name string
 	Addr uint64 // where the guest's program reads how many bytes programs have put there
 	Size uint64 // in bytes
+	Word int    // bytes of the position there
 }
 
 // Code is where machine code of the programs begins and ends.
@@ -51,9 +54,9 @@ func (a *Attached) Code() (all [][2]uint64) {
 	return all
 }
 
-// Counter is where the guest's program reads how often a program was hit, and by how much a hit adds to it; false for those that
-// do not count.
-func (a *Attached) Counter() (addr, unit uint64, ok bool) { return a.counter, a.unit, a.unit > 0 }
+// Counter is where the guest's program reads how often a program was hit, in how many bytes, and by how much a hit adds to it; a unit
+// of 0 for those that do not count.
+func (a *Attached) Counter() (addr uint64, width int, unit uint64) { return a.counter, a.width, a.unit }
 
 // Ways to attach, by the names that people give them.
 const (
@@ -156,13 +159,23 @@ func Programmed(name string) bool {
 	return err == nil && w.bare == ""
 }
 
-// Lacks says what a kernel lacks for a way, by the functions that it has; "" where it lacks nothing.
-func Lacks(name string, has func(function string) bool) string {
+// Has tells what a kernel was built with.
+type Has struct {
+	Function func(name string) bool
+	Types    bool // BTF
+}
+
+// Lacks says what a kernel lacks for a way; "" where it lacks nothing.
+func Lacks(name string, has Has) string {
 	w, err := wayNamed(name)
-	if err != nil || w.needs == "" || has(w.needs) {
-		return ""
+	switch {
+	case err != nil:
+	case w.needs != "" && !has.Function(w.needs):
+		return w.lack
+	case w.target.kind == typeTracing && !has.Types:
+		return "was built without CONFIG_DEBUG_INFO_BTF"
 	}
-	return w.lack
+	return ""
 }
 
 // attacher attaches one thing.
@@ -188,14 +201,14 @@ func Attach(g Guest, a Attachment, types []byte) (*Attached, error) {
 	if at.way.bare != "" {
 		return &Attached{Function: at.way.bare}, at.way.attach(at)
 	}
-	own, err := ownNamed(a.Program, a.Hits)
+	own, err := ownNamed(a.Program, a.Hits, machineOf(g.Machine()))
 	if err != nil {
 		return nil, err
 	}
 	if err := l.make(own.maps); err != nil {
 		return nil, err
 	}
-	out := &Attached{unit: own.unit}
+	out := &Attached{unit: own.unit, width: own.width}
 	if own.unit > 0 {
 		if out.counter, err = l.mapped(a.Program, own.offset); err != nil {
 			return nil, err
@@ -212,6 +225,9 @@ func Attach(g Guest, a Attachment, types []byte) (*Attached, error) {
 // attacher prepares to attach one thing.
 func (l *loader) attacher(a Attachment) (*attacher, error) {
 	w, err := wayNamed(a.Way)
+	if a.call {
+		a.Target = machineOf(l.Machine()).prefix + a.Target
+	}
 	return &attacher{Attachment: a, loader: l, way: w, what: fmt.Sprintf("attach %s to %s", a.Way, a.Target)}, err
 }
 

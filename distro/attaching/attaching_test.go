@@ -2,6 +2,7 @@ package attaching_test
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -12,6 +13,8 @@ import (
 
 	"kprobesim/distro"
 	"kprobesim/distro/attaching"
+	"kprobesim/image"
+	kernel "kprobesim/image/linux"
 	"kprobesim/internal/require"
 )
 
@@ -22,24 +25,38 @@ const (
 	mapCreate, mapUpdateElem, progLoad, progGetNextID, progGetFDByID, objGetInfo, rawTracepointOpen, linkCreate = 0, 2, 5, 11, 13, 15, 17, 28
 )
 
+// numbers32 are system calls of kernels of 32 bits, by their numbers there (syscall(2)).
+var numbers32 = map[elf.Machine]map[uint64]uint64{
+	elf.EM_386: {192: mmap, 336: perfEventOpen, 354: 317, 357: bpf},
+	elf.EM_ARM: {192: mmap, 364: perfEventOpen, 383: 317, 386: bpf},
+}
+
 // fake is a kernel that answers what loaders ask, or refuses one of its calls with an error number.
 type fake struct {
-	refuse uint64 // a system call, or a command of bpf(2) with bit 32
-	errno  int64
-	files  map[string]string
-	loaded uint32 // how many programs others have loaded
-	bare   bool   // it does not compile programs
-	loads  int
-	made   []uint64 // what was called
-	probe  []byte   // the attributes of the last perf event
-	put    []uint64 // what maps were filled with, as far as the first word of each element goes
+	refuse     uint64 // a system call, or a command of bpf(2) with bit 32
+	errno      int64
+	files      map[string]string
+	loaded     uint32 // how many programs others have loaded
+	bare       bool   // it does not tell where programs are
+	interprets bool   // it does not compile programs
+	loads      int
+	machine    elf.Machine // x86-64 where it is not said
+	made       []uint64    // what was called
+	probe      []byte      // the attributes of the last perf event
+	put        []uint64    // what maps were filled with, as far as the first word of each element goes
 }
 
 const base = 0x443000
 
+// amd64 is a kernel of x86-64.
+var amd64 = &kernel.Kernel{Image: &image.Image{Machine: elf.EM_X86_64, Bits: 64}}
+
+func (f *fake) Machine() elf.Machine { return cmp.Or(f.machine, elf.EM_X86_64) }
+
 func (f *fake) Memory() *attaching.Memory { return &attaching.Memory{Base: base} }
 
 func (f *fake) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, error) {
+	number = cmp.Or(numbers32[f.Machine()][number], number)
 	key := number
 	if number == bpf {
 		key = args[0] | 1<<32
@@ -73,7 +90,9 @@ func (f *fake) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, 
 		binary.LittleEndian.PutUint32(info[104:], 1)
 		copy(info[64:80], "named")
 		binary.LittleEndian.PutUint64(at(binary.LittleEndian.Uint64(info[112:])), 0xffffffffc0000100)
-		binary.LittleEndian.PutUint32(at(binary.LittleEndian.Uint64(info[120:])), 0x40)
+		if !f.interprets {
+			binary.LittleEndian.PutUint32(at(binary.LittleEndian.Uint64(info[120:])), 0x40)
+		}
 	}
 	return 7, nil
 }
@@ -89,7 +108,11 @@ func (f *fake) WriteFile(path, text string) error { return nil }
 
 func (f *fake) File(name string) (string, []byte, error) {
 	if name == "/init" {
-		own, err := distro.Attach(64)
+		bits := 64
+		if numbers32[f.Machine()] != nil {
+			bits = 32
+		}
+		own, err := distro.Attach(&kernel.Kernel{Image: &image.Image{Machine: f.Machine(), Bits: bits}})
 		return name, own.Data, err
 	}
 	text, err := f.ReadFile(name)
@@ -107,7 +130,7 @@ func (f *fake) Begins(code []byte, offset uint64) error {
 // inInit is where a symbol lies in the file of the program in the machine.
 func inInit(t *testing.T, name string) uint64 {
 	t.Helper()
-	own := require.Must(distro.Attach(64))(t)
+	own := require.Must(distro.Attach(amd64))(t)
 	f := require.Must(elf.NewFile(bytes.NewReader(own.Data)))(t)
 	for _, s := range require.Must(f.Symbols())(t) {
 		for _, p := range f.Progs {
@@ -137,13 +160,13 @@ func TestRefusals(t *testing.T) {
 		kernel fake
 		a      attaching.Attachment
 	}{
-		"refused to attach kprobe to f: error 2 (ENOENT)":       {fake{refuse: perfEventOpen, errno: 2}, kprobe},
-		"refused to attach kprobe to f: error 22 (EINVAL)":      {fake{refuse: linkCreate | 1<<32, errno: 22}, kprobe},
-		"error 13 (EACCES); the verifier says:\n0: R0 !read_ok": {fake{refuse: progLoad | 1<<32, errno: 13}, kprobe},
-		"refused to create the map count: error 1":              {fake{refuse: mapCreate | 1<<32, errno: 1}, count},
-		"refused to map the map count: error 12 (ENOMEM)":       {fake{refuse: mmap, errno: 12}, count},
-		"refused to tell of a program: error 9 (EBADF)":         {fake{refuse: objGetInfo | 1<<32, errno: 9}, kprobe},
-		"interprets them":                                              {fake{bare: true}, kprobe},
+		"refused to attach kprobe to f: error 2 (ENOENT)":              {fake{refuse: perfEventOpen, errno: 2}, kprobe},
+		"refused to attach kprobe to f: error 22 (EINVAL)":             {fake{refuse: linkCreate | 1<<32, errno: 22}, kprobe},
+		"error 13 (EACCES); the verifier says:\n0: R0 !read_ok":        {fake{refuse: progLoad | 1<<32, errno: 13}, kprobe},
+		"refused to create the map count: error 1":                     {fake{refuse: mapCreate | 1<<32, errno: 1}, count},
+		"refused to map the map count: error 12 (ENOMEM)":              {fake{refuse: mmap, errno: 12}, count},
+		"refused to tell of a program: error 9 (EBADF)":                {fake{refuse: objGetInfo | 1<<32, errno: 9}, kprobe},
+		"does not say where the code of a program of BPF is":           {fake{bare: true}, kprobe},
 		`program "nothing": write "empty"`:                             {fake{}, attaching.Attachment{Way: attaching.Kprobe, Program: "nothing"}},
 		`way "nothing": write one of kprobe, kretprobe`:                {fake{}, attaching.Attachment{Way: "nothing"}},
 		"the kernel has no BTF":                                        {fake{}, attaching.Attachment{Way: attaching.Fentry, Program: attaching.Empty, Target: "f"}},
@@ -209,7 +232,7 @@ func TestLoaded(t *testing.T) {
 	}
 	for want, f := range map[string]fake{
 		"refused to find a program: error 1 (EPERM)": {loaded: 1, refuse: progGetFDByID | 1<<32, errno: 1},
-		"interprets them": {loaded: 1, bare: true},
+		"does not say where the code":                {loaded: 1, bare: true},
 	} {
 		require.Error(t, require.Err(attaching.Loaded(with(f))), want, "refused")
 	}
@@ -217,17 +240,50 @@ func TestLoaded(t *testing.T) {
 
 // TestAttaches holds which calls attach something, and which merely prepare it.
 func TestAttaches(t *testing.T) {
+	of := func(machine elf.Machine, number, mapped, first uint64, want bool) {
+		require.Equal(t, attaching.Attaches(machine, number, first), want, "call %d (%d) of %s with %d attaches", number, mapped, machine, first)
+	}
 	for call, want := range map[[2]uint64]bool{
 		{perfEventOpen, 0}: true, {317, 1}: true, {bpf, linkCreate}: true, {bpf, rawTracepointOpen}: true,
 		{bpf, mapCreate}: false, {bpf, progLoad}: false, {bpf, objGetInfo}: false, {mmap, 0}: false,
 	} {
-		require.Equal(t, attaching.Attaches(call[0], call[1]), want, "call %d attaches", call)
+		of(elf.EM_X86_64, call[0], call[0], call[1], want)
+		for machine, numbers := range numbers32 {
+			for number, mapped := range numbers {
+				if mapped == call[0] {
+					of(machine, number, mapped, call[1], want)
+				}
+			}
+		}
 	}
+}
+
+// TestInterpreted takes one program that a kernel interprets, and refuses two, which are entered at the same place.
+func TestInterpreted(t *testing.T) {
+	one := require.Must(attaching.Loaded(with(fake{loaded: 1, interprets: true})))(t)
+	require.Equal(t, one[0].Entry(), 0xffffffffc0000100, "where the interpreter begins")
+	require.Error(t, require.Err(attaching.Loaded(with(fake{loaded: 2, interprets: true}))), "the kernel interprets the programs named and named, so their hits cannot be told apart", "two programs")
+	o := require.Must(attaching.ReadObject(require.Must(distro.Object("writes"))(t), attaching.Choice{Programs: []string{"begins=f", "ends=f"}}))(t)
+	require.Error(t, require.Err(attaching.Attach(with(fake{interprets: true}), attaching.Attachment{Object: o}, kernelTypes(t, "", "f"))), "begins and ends", "two programs of an object")
+}
+
+// TestUncompiled says what a kernel of 32 bits may lack that cannot compile a program.
+func TestUncompiled(t *testing.T) {
+	for machine, want := range map[elf.Machine]string{elf.EM_ARM: "compiler for ARM lacks an instruction", elf.EM_386: "compiler for i386 lacks", elf.EM_X86_64: "error 524 (ENOTSUPP)"} {
+		kernel := with(fake{machine: machine, refuse: progLoad | 1<<32, errno: 524})
+		err := require.Err(attaching.Attach(kernel, attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Empty, Target: "f"}, nil))
+		require.Error(t, err, want, "%s", machine)
+		require.Equal(t, strings.Contains(err.Error(), "lacks"), machine != elf.EM_X86_64, "what is said on %s", machine)
+	}
+}
+
+// having is a kernel that has every function and types, or none.
+func having(all bool) attaching.Has {
+	return attaching.Has{Function: func(string) bool { return all }, Types: all}
 }
 
 // TestLacks says what kernels without a way lack.
 func TestLacks(t *testing.T) {
-	none := func(string) bool { return false }
 	for _, w := range attaching.Ways() {
 		want := ""
 		switch w {
@@ -235,10 +291,13 @@ func TestLacks(t *testing.T) {
 			want = "was built without CONFIG_FPROBE"
 		case attaching.UprobeMulti, attaching.UretprobeMulti:
 			want = "has no links of several user probes, as kernels have from 6.6 on"
+		case attaching.Fentry, attaching.Fexit, attaching.FmodRet, attaching.BTFTracepoint:
+			want = "was built without CONFIG_DEBUG_INFO_BTF"
 		}
-		require.Equal(t, attaching.Lacks(w, none), want, "%s lacks", w)
+		require.Equal(t, attaching.Lacks(w, having(true)), "", "%s lacks", w)
+		require.Equal(t, attaching.Lacks(w, having(false)), want, "%s lacks", w)
 	}
-	require.Equal(t, attaching.Lacks(attaching.KprobeMulti, func(f string) bool { return f == "register_fprobe_ips" }), "", "a function that there is lacks")
+	require.Equal(t, attaching.Lacks(attaching.KprobeMulti, attaching.Has{Function: func(f string) bool { return f == "register_fprobe_ips" }}), "", "a function that there is lacks")
 }
 
 // TestOffsets says why a field is not found. Packaged kernels show where they are: names of processes are read there.

@@ -2,6 +2,7 @@ package attaching_test
 
 import (
 	"crypto/sha256"
+	"debug/elf"
 	"flag"
 	"fmt"
 	"strings"
@@ -42,7 +43,7 @@ func TestCalls(t *testing.T) {
 		made, err := attaching.Attach(r, a, types)
 		fmt.Fprintf(&out, "%s:%s;", what, &r.text)
 		if err == nil {
-			_, unit, _ := made.Counter()
+			_, _, unit := made.Counter()
 			fmt.Fprintf(&out, " a hit adds %d, function %q, sampled %v", unit, made.Function, made.Sampled)
 		}
 		fmt.Fprintln(&out, "", err)
@@ -75,6 +76,14 @@ func TestCalls(t *testing.T) {
 				attach(name, attaching.Attachment{Object: o}, types)
 			}
 		}
+	}
+	for _, kernel.machine = range []elf.Machine{elf.EM_386, elf.EM_ARM} {
+		for _, program := range []string{attaching.Count, attaching.Ringbuf} {
+			attach(kernel.machine.String()+" "+program, attaching.Attachment{Way: attaching.Kprobe, Program: program, Target: "f", Hits: 1000}, nil)
+		}
+		attach(kernel.machine.String()+" seccomp", attaching.Attachment{Way: attaching.Seccomp}, nil)
+		attach(kernel.machine.String()+" uprobe", attaching.Attachment{Way: attaching.Uprobe, Program: attaching.Empty, Target: "user_function"}, nil)
+		attach(kernel.machine.String()+" usdt", attaching.Attachment{Way: attaching.USDT, Program: attaching.Empty, Target: "/init:provider:name"}, nil)
 	}
 	kernel = fake{refuse: progLoad | 1<<32, errno: 13}
 	attach("refused", attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Empty, Target: "f"}, nil)

@@ -2,6 +2,7 @@ package attaching
 
 import (
 	"bytes"
+	"debug/elf"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,6 +71,8 @@ type obeys struct {
 	Guest
 	said []byte
 }
+
+func (o *obeys) Machine() elf.Machine { return elf.EM_X86_64 }
 
 func (o *obeys) Memory() *Memory { return &Memory{} }
 

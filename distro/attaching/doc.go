@@ -9,5 +9,6 @@
 // Places in programs are found by symbol tables and by notes of static probes, in files of the guest's root.
 //
 // Numbers of commands, types and fields come from the headers of Linux 6.1, and of 6.12 for links of several user probes
-// (include/uapi/linux). Kernels of x86-64 alone are known.
+// (include/uapi/linux). Numbers of system calls, pointers and names of functions of
+// system calls differ by instruction set (machine.go). Arguments of static probes are known of x86-64 alone.
 package attaching

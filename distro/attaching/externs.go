@@ -131,7 +131,7 @@ func (l *loader) option(name string) (uint64, error) {
 	case "LINUX_KERNEL_VERSION":
 		return a<<16 | b<<8 | min(c, 255), nil
 	case "LINUX_HAS_SYSCALL_WRAPPER": // functions of system calls have the prefix of the processor
-		return 1, nil
+		return machineOf(l.Machine()).wrapped, nil
 	case "LINUX_HAS_BPF_COOKIE":
 		if a > 5 || a == 5 && b >= 15 {
 			return 1, nil

@@ -1,13 +1,17 @@
 package attaching
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"fmt"
 )
 
 // Guest is the program in the machine.
 type Guest interface {
-	// Call has it make a system call, whose arguments may be addresses in the memory that goes with it.
+	// Machine is its instruction set.
+	Machine() elf.Machine
+	// Call has it make a system call, whose arguments may be addresses in the memory that goes with it. An error is a negative number,
+	// and an address is none.
 	Call(number uint64, args [6]uint64, m *Memory) (int64, error)
 	// Memory is empty memory for a call.
 	Memory() *Memory
@@ -48,25 +52,6 @@ func (f fields) u16(at int, v uint16) { binary.LittleEndian.PutUint16(f[at:], v)
 func (f fields) u32(at int, v uint32) { binary.LittleEndian.PutUint32(f[at:], v) }
 func (f fields) u64(at int, v uint64) { binary.LittleEndian.PutUint64(f[at:], v) }
 
-// Numbers of system calls of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl).
-const (
-	callMmap          = 9
-	callPerfEventOpen = 298
-	callSeccomp       = 317
-	callBPF           = 321
-)
-
-// Attaches reports whether a system call attaches something, and does not merely prepare that: number and first argument.
-func Attaches(number, first uint64) bool {
-	switch number {
-	case callPerfEventOpen, callSeccomp:
-		return true
-	case callBPF:
-		return first == linkCreate || first == rawTracepointOpen
-	}
-	return false
-}
-
 // Refused is a system call that the kernel refused.
 type Refused struct {
 	What  string
@@ -83,11 +68,15 @@ func (r *Refused) Error() string {
 	return text
 }
 
-// call makes a system call and turns the number of an error into an error.
+// call makes a system call, by its number on x86-64, and turns the number of an error into an error.
 func call(g Guest, what string, number uint64, m *Memory, args ...uint64) (int64, error) {
 	var all [6]uint64
 	copy(all[:], args)
-	result, err := g.Call(number, all, m)
+	on := machineOf(g.Machine())
+	if number == callMmap && on.word < 8 {
+		all[5] /= page
+	}
+	result, err := g.Call(on.numbers[number], all, m)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", what, err)
 	}

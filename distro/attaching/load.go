@@ -2,6 +2,7 @@ package attaching
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,7 +32,9 @@ const (
 // Program is a program that is attached.
 type Program struct {
 	Name string
-	Code [][2]uint64 // where its machine code lies in the kernel: the function that is entered first, and those that it calls
+	// Code is where its machine code lies in the kernel: the function that is entered first, and those that it calls. Of a program
+	// that the kernel interprets it is the function by which the interpreter begins, which has no end.
+	Code [][2]uint64
 }
 
 // Entry is the address of its first instruction, which is executed once a hit and at no other time.
@@ -173,11 +176,21 @@ func (l *loader) load(p *ebpf.ProgramSpec, t target) (fd int64, loaded Program, 
 	}
 	o.code = b.Bytes()
 	if fd, err = o.load(l); err != nil {
-		return 0, loaded, lacks.explain(err)
+		return 0, loaded, lacks.explain(uncompiled(l.Machine(), err))
 	}
 	loaded = Program{Name: p.Name}
 	_, loaded.Code, err = find(l, fd)
 	return fd, loaded, err
+}
+
+// uncompiled says why a kernel of 32 bits takes no program that it was told to compile and cannot.
+func uncompiled(of elf.Machine, err error) error {
+	const notSupported = 524
+	if refused := (*Refused)(nil); errors.As(err, &refused) && refused.Errno == notSupported && machineOf(of).word < 8 {
+		return fmt.Errorf("%w; the kernel's compiler for %s lacks an instruction of it, such as an atomic addition: compile it without, or have the "+
+			"kernel interpret it by leaving sysctl.net.core.bpf_jit_enable out of linux.append", err, machineOf(of).name)
+	}
+	return err
 }
 
 // loadTypes gives the kernel the types of a program's functions and lines; 0 where it has none.
@@ -280,7 +293,7 @@ func Loaded(g Guest) (out []Program, err error) {
 		at := m.put(attr)
 		_, err := call(g, "tell of the next program", callBPF, m, progGetNextID, at, uint64(len(attr)))
 		if refused := (*Refused)(nil); errors.As(err, &refused) && refused.Errno == noEntry {
-			return out, nil
+			return out, apart(out)
 		}
 		if err != nil {
 			return nil, err
@@ -298,6 +311,22 @@ func Loaded(g Guest) (out []Program, err error) {
 		}
 		out = append(out, p)
 	}
+}
+
+// interpreted reports whether the kernel interprets it.
+func (p *Program) interpreted() bool { return p.Code[0][0] == p.Code[0][1] }
+
+// apart refuses programs that a kernel interprets and that are entered at the same place.
+func apart(programs []Program) error {
+	first := map[uint64]string{}
+	for _, p := range programs {
+		if other, ok := first[p.Entry()]; ok && p.interpreted() {
+			return fmt.Errorf("the kernel interprets the programs %s and %s, so their hits cannot be told apart: attach one of them, or have the kernel "+
+				"compile them by sysctl.net.core.bpf_jit_enable=1 in linux.append", other, p.Name)
+		}
+		first[p.Entry()] = p.Name
+	}
+	return nil
 }
 
 // find asks the kernel for the name of a program, and where its machine code lies.
@@ -322,8 +351,8 @@ func find(g Guest, fd int64) (name string, code [][2]uint64, err error) {
 		start := binary.LittleEndian.Uint64(m.at(at + 8*i))
 		code = append(code, [2]uint64{start, start + uint64(binary.LittleEndian.Uint32(m.at(length+4*i)))})
 	}
-	if n == 0 || code[0][0] == 0 || code[0][0] == code[0][1] {
-		return "", nil, errors.New("the kernel does not compile programs of BPF, and interprets them: their hits cannot be told")
+	if n == 0 || code[0][0] == 0 {
+		return "", nil, errors.New("the kernel does not say where the code of a program of BPF is: its hits cannot be told")
 	}
 	return string(text), code, nil
 }

@@ -34,14 +34,13 @@ type Choice struct {
 
 // section is where a program of an object goes, as the head of its section says (Documentation/bpf/libbpf/program_types.rst).
 type section struct {
-	way    string
-	prefix string // of the function that is meant
+	way  string
+	call bool // the function is that of a system call
 }
 
 func sections() map[string]section {
-	const call = "__x64_sys_" // functions of system calls on x86-64
 	return map[string]section{
-		"kprobe": {way: Kprobe}, "kretprobe": {way: Kretprobe}, "ksyscall": {Kprobe, call}, "kretsyscall": {Kretprobe, call},
+		"kprobe": {way: Kprobe}, "kretprobe": {way: Kretprobe}, "ksyscall": {Kprobe, true}, "kretsyscall": {Kretprobe, true},
 		"kprobe.multi": {way: KprobeMulti}, "kretprobe.multi": {way: KretprobeMulti},
 		"uprobe": {way: Uprobe}, "uretprobe": {way: Uretprobe}, "uprobe.s": {way: Uprobe}, "uretprobe.s": {way: Uretprobe},
 		"uprobe.multi": {way: UprobeMulti}, "uretprobe.multi": {way: UretprobeMulti},
@@ -360,12 +359,12 @@ func place(name, given string, called bool) (a Attachment, err error) {
 			return a, fmt.Errorf("section %q: an offset is a number, and of a kprobe or uprobe", name)
 		}
 	}
-	a.Target = file + s.prefix + function
+	a.Target, a.call = file+function, s.call
 	return a, nil
 }
 
-// Lacks says which program of an object a kernel has no way for, by the functions that the kernel has; nil where it has all.
-func (o *Object) Lacks(has func(function string) bool) error {
+// Lacks says which program of an object a kernel has no way for; nil where it has all.
+func (o *Object) Lacks(has Has) error {
 	c, err := o.read()
 	if err != nil {
 		return err
@@ -386,7 +385,7 @@ func (l *loader) rings(specs map[string]*ebpf.MapSpec) (out []Ring, err error) {
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Ring{name, at, uint64(m.MaxEntries)})
+			out = append(out, Ring{name, at, uint64(m.MaxEntries), machineOf(l.Machine()).word})
 		}
 	}
 	return out, nil
@@ -413,6 +412,9 @@ func (l *loader) object(o *Object) (*Attached, error) {
 		if all[i], err = l.part(p, out); err != nil {
 			return nil, fmt.Errorf("program %s: %w", p.spec.Name, err)
 		}
+	}
+	if err := apart(slices.Concat(out.Programs, out.called)); err != nil {
+		return nil, err
 	}
 	if err := l.calls(c.maps); err != nil {
 		return nil, err

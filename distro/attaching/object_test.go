@@ -43,7 +43,7 @@ func kernelTypes(t *testing.T, structure, field string) []byte {
 
 // TestReadObject names what is no object, and what of one cannot be had here, before anything runs.
 func TestReadObject(t *testing.T) {
-	program := require.Must(distro.Attach(64))(t).Data
+	program := require.Must(distro.Attach(amd64))(t).Data
 	refused, ways := object(t, "refused.bpf.o"), object(t, "ways.bpf.o")
 	for _, c := range []struct {
 		want    string
@@ -213,8 +213,8 @@ func TestUserPlaces(t *testing.T) {
 	beyond := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{"anywhere=/init:user_function+0x400"}}))(t)
 	require.Error(t, require.Err(attaching.Attach(with(fake{}), attaching.Attachment{Object: beyond}, nil)), "bytes in user_function, and no place 0x400", "beyond a function")
 	o := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{"several"}}))(t)
-	require.NoError(t, o.Lacks(func(string) bool { return true }))
-	require.Error(t, o.Lacks(func(string) bool { return false }),
+	require.NoError(t, o.Lacks(having(true)))
+	require.Error(t, o.Lacks(having(false)),
 		`program several: section "uprobe.multi//init:user_function": the kernel has no links of several user probes`, "an old kernel")
 	require.NoError(t, require.Err(attaching.Attach(with(fake{}), attaching.Attachment{Object: o}, nil)))
 }

@@ -2,6 +2,7 @@ package attaching
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -31,12 +32,14 @@ const page = 4096
 type own struct {
 	program *ebpf.ProgramSpec
 	maps    map[string]*ebpf.MapSpec
-	// offset is where its map counts hits, and unit by how much a hit adds there; 0 for a program that does not count.
+	// offset is where its map counts hits, width in how many bytes, and unit by how much a hit adds there; 0 for a program that does
+	// not count.
 	offset, unit uint64
+	width        int
 }
 
 // ownNamed is a program by its name; hits is how many there will be at most.
-func ownNamed(name string, hits uint64) (*own, error) {
+func ownNamed(name string, hits uint64, on *machine) (*own, error) {
 	const mmapable = 1 << 10
 	o := &own{maps: map[string]*ebpf.MapSpec{}}
 	var code asm.Instructions
@@ -44,7 +47,7 @@ func ownNamed(name string, hits uint64) (*own, error) {
 	case Empty:
 		code = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
 	case Count:
-		code, o.unit = counts(), 1
+		code, o.unit, o.width = counts(on), 1, 8
 		o.maps[name] = &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1, Flags: mmapable}
 	case Ringbuf:
 		size := uint32(page)
@@ -52,7 +55,7 @@ func ownNamed(name string, hits uint64) (*own, error) {
 			size *= 2
 		}
 		code = writes()
-		o.unit, o.offset = record+head, page // the consumer's position has the first page, the producer's the second
+		o.unit, o.offset, o.width = record+head, page, on.word // the consumer's position has the first page, the producer's the second
 		o.maps[name] = &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: size}
 	default:
 		return nil, fmt.Errorf("program %q: write %q, %q or %q", name, Empty, Count, Ringbuf)
@@ -61,19 +64,23 @@ func ownNamed(name string, hits uint64) (*own, error) {
 	return o, nil
 }
 
-func counts() asm.Instructions {
-	return asm.Instructions{
+// counts adds at once what other CPUs may add to. Compilers for 32 bits know no such instruction: there it loads, adds and stores.
+func counts(on *machine) asm.Instructions {
+	add := asm.Instructions{asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0)}
+	if on.word < 8 {
+		add = asm.Instructions{asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord)}
+	}
+	return slices.Concat(asm.Instructions{
 		asm.StoreImm(asm.RFP, -4, 0, asm.Word),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, -4),
 		asm.LoadMapPtr(asm.R1, 0).WithReference(Count),
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "out"),
-		asm.Mov.Imm(asm.R1, 1),
-		asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
+	}, add, asm.Instructions{
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("out"),
 		asm.Return(),
-	}
+	})
 }
 
 func writes() asm.Instructions {

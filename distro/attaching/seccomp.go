@@ -23,9 +23,9 @@ func (a *attacher) seccomp() error {
 		add(unequal, 0, 0, 1) // goes on with the end, whatever the argument is
 	}
 	add(give, 0, 0, allow)
-	filter := make(fields, 16)
+	filter := make(fields, 16) // struct sock_fprog has a pointer in its second word
 	filter.u16(0, uint16(len(code)/8))
-	filter.u64(8, m.put(code))
+	filter.u64(machineOf(a.Machine()).word, m.put(code))
 	_, err := call(a, a.what, callSeccomp, m, setFilter, 0, m.put(filter))
 	return err
 }

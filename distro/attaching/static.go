@@ -91,6 +91,9 @@ func (a *attacher) usdt() error {
 	if err != nil {
 		return err
 	}
+	if on := machineOf(a.Machine()); noted && on != &x8664 {
+		return fmt.Errorf("%s: notes of static probes are read of programs of x86-64 alone, and not of %s: attach a uprobe to an address of its own", a.what, on.name)
+	}
 	var all []static
 	if provider, name, _ := strings.Cut(probe, ":"); noted {
 		all, err = b.statics(provider, name)

@@ -33,8 +33,8 @@ func (a *attacher) file(name string) (*userFile, error) {
 		return nil, fmt.Errorf("%s: %w", a.what, err)
 	}
 	f, err := elf.NewFile(bytes.NewReader(content))
-	if err != nil || f.Machine != elf.EM_X86_64 {
-		return nil, fmt.Errorf("%s: %s is no program or library of x86-64", a.what, path)
+	if err != nil || f.Machine != a.Machine() {
+		return nil, fmt.Errorf("%s: %s is no program or library of %s", a.what, path, machineOf(a.Machine()).name)
 	}
 	return &userFile{f, path, content}, nil
 }

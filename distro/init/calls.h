@@ -35,27 +35,32 @@ static inline long call6(long number, long a, long b, long c, long d, long e, lo
 #elif defined __arm__
 enum {
 	FORK = 2, READ = 3, WRITE = 4, OPEN = 5, CLOSE = 6, MOUNT = 21, MKDIR = 39, GETPPID = 64, REBOOT = 88, INIT_MODULE = 128,
-	DELETE_MODULE = 129, NANOSLEEP = 162, PREAD = 180, SCHED_SETAFFINITY = 241, PERF_EVENT_OPEN = 364, FINIT_MODULE = 379
+	DELETE_MODULE = 129, NANOSLEEP = 162, PRCTL = 172, PREAD = 180, SCHED_SETAFFINITY = 241, PERF_EVENT_OPEN = 364, FINIT_MODULE = 379
 };
 
-static inline long call5(long number, long a, long b, long c, long d, long e)
+static inline long call6(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r0 __asm__("r0") = a;
 	register long r1 __asm__("r1") = b;
 	register long r2 __asm__("r2") = c;
 	register long r3 __asm__("r3") = d;
 	register long r4 __asm__("r4") = e;
-	register long r5 __asm__("r5") = 0; /* the upper half of an offset */
+	register long r5 __asm__("r5") = f;
 	register long r7 __asm__("r7") = number;
 
 	/* syscall(2): svc 0, the number in r7. */
 	__asm__ volatile("svc #0" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5), "r"(r7) : "memory");
 	return r0;
 }
+
+static inline long call5(long number, long a, long b, long c, long d, long e)
+{
+	return call6(number, a, b, c, d, e, 0); /* the upper half of an offset */
+}
 #else
 enum {
 	FORK = 2, READ = 3, WRITE = 4, OPEN = 5, CLOSE = 6, MOUNT = 21, MKDIR = 39, GETPPID = 64, REBOOT = 88, INIT_MODULE = 128,
-	DELETE_MODULE = 129, NANOSLEEP = 162, PREAD = 180, SCHED_SETAFFINITY = 241, PERF_EVENT_OPEN = 336,
+	DELETE_MODULE = 129, NANOSLEEP = 162, PRCTL = 172, PREAD = 180, SCHED_SETAFFINITY = 241, PERF_EVENT_OPEN = 336,
 	FINIT_MODULE = 350
 };
 
@@ -65,6 +70,16 @@ static inline long call5(long number, long a, long b, long c, long d, long e)
 
 	__asm__ volatile("int $0x80" : "=a"(result)
 			 : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e) : "memory");
+	return result;
+}
+
+static inline long call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	long both[2] = { a, f }, *first = both, result;
+
+	/* The sixth argument is in ebp, by which the compiler may address: it comes by way of the first one. */
+	__asm__ volatile("push %%ebp\n\tmov 4(%%ebx), %%ebp\n\tmov (%%ebx), %%ebx\n\tint $0x80\n\tpop %%ebp"
+			 : "=a"(result), "+b"(first) : "0"(number), "c"(b), "d"(c), "S"(d), "D"(e) : "memory");
 	return result;
 }
 #endif

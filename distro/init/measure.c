@@ -121,7 +121,7 @@ static void loop_empty(unsigned int n)
 /* A static probe as tracers of programs know it: a nop, on the way only where somebody listens. */
 __attribute__((naked, noinline)) void static_probe(void)
 {
-	__asm__("nop\n\tret");
+	__asm__("nop\n\t" RETURN);
 }
 
 static void loop_rename(unsigned int n)

@@ -1,6 +1,7 @@
 package measuring
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 
@@ -15,31 +16,50 @@ type guest struct {
 	arming *Arming // what calls take that attach something is added up here; nil to measure none
 }
 
-// callSize is the size of an order for a system call, without the memory that goes with it: a number and six arguments.
-const callSize = 7 * 8
+// Machine implements attaching.Guest.
+func (g guest) Machine() elf.Machine { return g.kernel.Image.Machine }
 
-// Memory implements attaching.Guest. It lies behind the first order, whose kind and size are 8 bytes.
+// Memory implements attaching.Guest. It lies behind the first order, whose kind and size are 8 bytes, for a system call: a number and
+// six arguments.
 func (g guest) Memory() *attaching.Memory {
-	return &attaching.Memory{Base: g.program.symbols["orders"].Value + 8 + callSize}
+	return &attaching.Memory{Base: g.program.symbols["orders"].Value + 8 + uint64(len(padded(make([]byte, 7*g.program.word))))}
 }
 
 // Call implements attaching.Guest.
 func (g guest) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, error) {
-	b := binary.LittleEndian.AppendUint64(nil, number)
-	for _, a := range args {
-		b = binary.LittleEndian.AppendUint64(b, a)
+	var b []byte
+	for _, a := range append([]uint64{number}, args[:]...) {
+		b = append(b, binary.LittleEndian.AppendUint64(nil, a)[:g.program.word]...)
 	}
-	said, err := g.measured(attaching.Attaches(number, args[0]), command{systemCall, append(b, m.Data...), "make a system call"})
+	said, err := g.measured(attaching.Attaches(g.Machine(), number, args[0]), command{systemCall, append(padded(b), m.Data...), "make a system call"})
 	if err != nil {
 		return 0, err
 	}
-	if len(said[0]) != 8 {
+	if len(said[0]) != g.program.word {
 		return 0, errors.New("the program does not tell what a system call returned")
 	}
 	if m.Data, err = g.m.ReadBytes(m.Base, len(m.Data)); err != nil {
 		return 0, err
 	}
-	return int64(binary.LittleEndian.Uint64(said[0])), nil
+	return returned(said[0]), nil
+}
+
+// wide is a number of up to 8 bytes.
+func wide(b []byte) uint64 {
+	return binary.LittleEndian.Uint64(append(b[:len(b):len(b)], make([]byte, 8-len(b))...))
+}
+
+// returned extends the result of a system call: of four bytes the last page is errors, and the rest below it addresses.
+func returned(b []byte) int64 {
+	if len(b) == 8 {
+		return int64(binary.LittleEndian.Uint64(b))
+	}
+	const errs = 1<<32 - 4096
+	if n := binary.LittleEndian.Uint32(b); n < errs {
+		return int64(n)
+	} else {
+		return int64(int32(n))
+	}
 }
 
 // ReadFile implements attaching.Guest.
@@ -110,7 +130,7 @@ func (s *session) counted(p *attaching.Attached) (n uint64, ok bool, err error) 
 		return 0, false, nil
 	}
 	for _, r := range p.Rings {
-		position, err := s.word(r.Addr)
+		position, err := s.word(r.Addr, r.Word)
 		if err == nil {
 			err = filled(r, position)
 		}
@@ -118,13 +138,13 @@ func (s *session) counted(p *attaching.Attached) (n uint64, ok bool, err error) 
 			return 0, false, err
 		}
 	}
-	at, unit, ok := p.Counter()
-	if !ok {
+	at, width, unit := p.Counter()
+	if unit == 0 {
 		return 0, false, nil
 	}
-	b, err := s.m.ReadBytes(at, 8)
+	b, err := s.m.ReadBytes(at, width)
 	if err != nil {
 		return 0, false, err
 	}
-	return binary.LittleEndian.Uint64(b) / unit, true, nil
+	return wide(b) / unit, true, nil
 }

@@ -82,7 +82,7 @@ func (s Status) Err() error {
 }
 
 // BootWorking boots a kernel for commands. The root file system is a cpio archive, packed or not. It fails for kernels of 32
-// bits, and where BootAttaching does.
+// bits.
 func BootWorking(c distro.Config, root []byte) (*Lab, error) {
 	f, err := distro.Work(c.Kernel.Image.Bits)
 	if err != nil {
@@ -232,14 +232,14 @@ func (l *Lab) attachCounted(s *session, o *Command) (count func() (uint64, bool,
 	}
 	var full []func() error
 	for _, r := range p.Rings {
-		position, err := s.word(r.Addr)
+		position, err := s.word(r.Addr, r.Word)
 		if err != nil {
 			return nil, err
 		}
 		full = append(full, func() error { return filled(r, position) })
 	}
-	at, unit, ok := p.Counter()
-	if !ok {
+	at, width, unit := p.Counter()
+	if unit == 0 {
 		return func() (n uint64, ok bool, err error) {
 			for _, f := range full {
 				err = errors.Join(err, f())
@@ -247,7 +247,7 @@ func (l *Lab) attachCounted(s *session, o *Command) (count func() (uint64, bool,
 			return 0, false, err
 		}, nil
 	}
-	counter, err := s.word(at)
+	counter, err := s.word(at, width)
 	if err != nil {
 		return nil, err
 	}
@@ -257,18 +257,18 @@ func (l *Lab) attachCounted(s *session, o *Command) (count func() (uint64, bool,
 	}, nil
 }
 
-// word finds a word of the program in memory, and returns what reads it.
-func (s *session) word(at uint64) (func() (uint64, error), error) {
+// word finds a word of the program in memory, of so many bytes, and returns what reads it.
+func (s *session) word(at uint64, width int) (func() (uint64, error), error) {
 	pa, ok := s.m.CPU(s.cpu).Translate(at)
 	if !ok {
 		return nil, fmt.Errorf("the map of the program is not in memory at %#x", at)
 	}
 	return func() (uint64, error) {
-		b, err := s.m.ReadPhysical(pa, 8)
+		b, err := s.m.ReadPhysical(pa, width)
 		if err != nil {
 			return 0, err
 		}
-		return binary.LittleEndian.Uint64(b), nil
+		return wide(b), nil
 	}, nil
 }
 

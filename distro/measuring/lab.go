@@ -36,11 +36,11 @@ func Boot(c distro.Config, files ...distro.File) (*Lab, error) {
 	return boot(c, f, files...)
 }
 
-// BootAttaching is Boot for orders with attachments. It fails for kernels of 32 bits.
+// BootAttaching is Boot for orders with attachments.
 func BootAttaching(c distro.Config) (*Lab, error) {
-	f, err := distro.Attach(c.Kernel.Image.Bits)
+	f, err := distro.Attach(c.Kernel)
 	if err != nil {
-		return nil, fmt.Errorf("programs of BPF are attached to kernels of x86-64 alone: %w", err)
+		return nil, err
 	}
 	c.Initrd = nil
 	return boot(c, f)

@@ -110,14 +110,14 @@ func TestReadings(t *testing.T) {
 	require.Error(t, timed.until("mark_warm"), "reset", "a kernel that ends")
 	slow := timed.counters()[0]
 	require.That(t, slow.Instructions == n.Instructions+before[0].Instructions && slow.Total() > quick && quick == clock.Ticks(n.Instructions)*clock.PerCycle, "%d instructions take %d ticks, and %d without the cost model", n.Instructions, slow.Total(), quick)
-	word, err := timed.word(timed.kernel.Image.Entry)
+	word, err := timed.word(timed.kernel.Image.Entry, 8)
 	require.NoError(t, err)
 	got := require.Must(word())(t)
 	require.Equal(t, got, binary.LittleEndian.Uint64(prints("four")), "a word of memory")
-	require.Error(t, require.Err(timed.word(0x7000_0000_0000)), "the map of the program is not in memory", "a word that is nowhere")
+	require.Error(t, require.Err(timed.word(0x7000_0000_0000, 8)), "the map of the program is not in memory", "a word that is nowhere")
 	n64, ok, err := timed.counted(nil)
 	require.That(t, n64 == 0 && !ok && err == nil, "nothing is counted as %d, %v, %v", n64, ok, err)
-	full := &attaching.Attached{Rings: []attaching.Ring{{Name: "ring", Addr: timed.kernel.Image.Entry, Size: 100}}}
+	full := &attaching.Attached{Rings: []attaching.Ring{{Name: "ring", Addr: timed.kernel.Image.Entry, Size: 100, Word: 8}}}
 	_, _, err = timed.counted(full)
 	require.Error(t, err, "the ring buffer ring has 100 bytes", "a ring buffer that is full")
 }

@@ -20,8 +20,9 @@ var table string
 //go:embed arm.txt
 var armTable string
 
-// anybody is the phase of functions that count for the code before them.
-const anybody = image.PhaseCount + 100
+// anybody is the phase of functions that count for the code before them, and interpreter that of those that execute programs of a
+// kernel that does not compile them.
+const anybody, interpreter = image.PhaseCount + 100, image.PhaseCount + 101
 
 // Sorter tells the phases of instructions in the order in which one CPU executes them.
 type Sorter struct {
@@ -73,7 +74,7 @@ func (s *Sorter) read(table string) {
 		for _, name := range strings.Fields(line) {
 			if title, ok := strings.CutSuffix(name, ":"); ok {
 				if phase, ok = image.PhaseNamed(title); !ok {
-					phase = anybody
+					phase = map[string]image.Phase{"any": anybody, "interpreter": interpreter}[title]
 				}
 			} else if text, ok := strings.CutSuffix(name, "*"); ok {
 				s.heads = append(s.heads, head{text, phase})
@@ -97,7 +98,7 @@ func (s *Sorter) Phase(st *cpus.Step) image.Phase {
 	if p == anybody {
 		p = s.last
 	}
-	s.last, s.jump, s.call = p, s.arch.jump.of(st.Code), s.arch.call.of(st.Code)
+	s.last, s.jump, s.call = p, s.arch.jump.of(st.Code), s.arch.call.of(st.Code) || s.arch.callBy.of(st.Code)
 	return p
 }
 
@@ -109,17 +110,18 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	case st.Context == cpus.Interrupted:
 		return image.PhaseIRQ
 	}
-	if at, ok := s.symbol(st.PC); ok {
+	if at, ok := s.symbol(st.PC); ok && at != interpreter {
 		s.called = s.called || s.inside && s.call
 		if s.inside = false; s.called && at == image.PhaseOther {
 			return image.PhaseHandler
 		}
 		return at
+	} else if ok {
+		return s.inProgram()
 	}
 	for _, p := range s.programs {
 		if st.PC-p[0] < p[1]-p[0] {
-			s.ran, s.inside, s.called = true, true, false
-			return image.PhaseHandler
+			return s.inProgram()
 		}
 	}
 	s.inside, s.called = false, false
@@ -138,9 +140,16 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	return p
 }
 
+// inProgram is the phase of a program's own code.
+func (s *Sorter) inProgram() image.Phase {
+	s.ran, s.inside, s.called = true, true, false
+	return image.PhaseHandler
+}
+
 // arch holds instructions by which code without names is told apart.
 type arch struct {
 	jump, call opcode // a near one
+	callBy     opcode // a call by a register, as programs of BPF make it; none where theirs are near
 	returned   opcode // the breakpoint to which a function of user mode returns
 	vectors    uint64 // where exceptions begin, up to the end of memory; 0 where that has names
 	// calls has emulation call a copy of the instruction, which lies in a slot.
@@ -155,16 +164,16 @@ type opcode struct {
 
 func (o opcode) of(code []byte) bool {
 	var b [4]byte
-	return copy(b[:], code) >= o.bytes && binary.LittleEndian.Uint32(b[:])&o.mask == o.value
+	return o.bytes > 0 && copy(b[:], code) >= o.bytes && binary.LittleEndian.Uint32(b[:])&o.mask == o.value
 }
 
-// Of x86, SDM vol. 2, JMP, CALL and INT3. Of ARM, ARM ARM, A8.8.18, A8.8.25 and A5.4: branches keep a condition, and kernels tell
+// Of x86, SDM vol. 2, JMP, CALL and INT3. Of ARM, ARM ARM, A8.8.18, A8.8.25, A8.8.26 and A5.4: branches keep a condition, and kernels tell
 // breakpoints of user mode by numbers in a permanently undefined instruction. A step ends at another one.
 var (
 	x86 = arch{jump: opcode{1, 0xff, 0xe9}, call: opcode{1, 0xff, 0xe8}, returned: opcode{1, 0xff, 0xcc}}
 	arm = arch{
 		jump: opcode{4, 0x0f000000, 0x0a000000}, call: opcode{4, 0x0f000000, 0x0b000000}, returned: opcode{4, 0x0fffffff, 0x07f001f9},
-		vectors: 0xffff0000, calls: true,
+		callBy: opcode{4, 0x0ffffff0, 0x012fff30}, vectors: 0xffff0000, calls: true,
 	}
 )
 

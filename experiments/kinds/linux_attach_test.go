@@ -45,6 +45,53 @@ func TestLinuxAttach(t *testing.T) {
 	require.That(t, seen == 56 && strings.Contains(strings.Join(p.Notes, "\n"), "left out: kprobe-multi, kprobe-multi-count"), "%d ways were measured; notes %q", seen, p.Notes)
 }
 
+// TestLinuxAttachOfOthers attaches some ways of kernels of 32 bits, which interpret programs or compile them. Ways that need types are
+// left out by name.
+func TestLinuxAttachOfOthers(t *testing.T) {
+	handler := map[string]float64{} // cycles of programs
+	for _, c := range []struct {
+		experiment string
+		sets       []string
+		exceptions map[string]float64
+	}{
+		{"linux-attach-arm", nil, map[string]float64{"kprobe-emulated-count": 1, "raw-tp": 0, "tp-syscall-ringbuf": 0, "uretprobe": 3, "usdt": 1, "seccomp": 0}},
+		{"linux-attach-arm-jit", nil, map[string]float64{"kprobe-opt-count": 0, "raw-tp": 0}},
+		{"linux-attach", []string{"machine=xeon-e5410-i386"}, map[string]float64{"kprobe-step-count": 2, "raw-tp-ringbuf": 0, "seccomp": 0}},
+	} {
+		p := linuxPlan(t, c.experiment, c.sets...)
+		for name, exceptions := range c.exceptions {
+			pt := require.Must(p.Point(name))(t)
+			m, err := kinds.Measure(pt)
+			require.Need(t, err == nil, "%s: %s: %v", c.experiment, name, err)
+			require.Equal(t, m.Counts, (kinds.Counts{Calls: 40, Hits: 40}), "%s: %s: counted", c.experiment, name)
+			got := require.Must(reports.Records(pt, m))(t)
+			checkAttached(t, got, exceptions, pt.Probe.Linux.Program != "")
+			for _, r := range got {
+				if r.Metric == results.PhaseMetric("handler") {
+					handler[c.experiment+" "+name] = r.Value.Float()
+				}
+			}
+		}
+		if c.sets != nil {
+			require.That(t, strings.Contains(strings.Join(p.Notes, "\n"), "left out: fentry, "), "notes %q", p.Notes)
+		}
+	}
+	interpreted, compiled := handler["linux-attach-arm raw-tp"], handler["linux-attach-arm-jit raw-tp"]
+	require.That(t, interpreted > 2*compiled, "an empty program takes %v cycles interpreted, and %v compiled", interpreted, compiled)
+}
+
+// TestLinuxAttachInterpreted attaches a program of an object that a kernel interprets, and refuses what it cannot tell apart or compile.
+func TestLinuxAttachInterpreted(t *testing.T) {
+	measure := func(experiment, programs string) error {
+		p := linuxPlan(t, experiment, "workload.loop=read", "workload.target=vfs_read", "points=[{name=\"object\", kind=\"object\", file=\"writes\", programs=["+programs+"]}]")
+		_, err := kinds.Measure(require.Must(p.Point("object"))(t))
+		return err
+	}
+	require.NoError(t, measure("linux-attach-arm", "\"returns=vfs_read\""))
+	require.Error(t, measure("linux-attach-arm", "\"any\", \"returns=vfs_read\""), "the kernel interprets the programs any and returns", "two programs")
+	require.Error(t, measure("linux-attach-arm-jit", "\"returns=vfs_read\""), "the kernel's compiler for ARM lacks an instruction of it", "an atomic addition")
+}
+
 // checkAttached holds the records of something attached.
 func checkAttached(t *testing.T, got []results.Record, exceptions float64, programmed bool) {
 	t.Helper()

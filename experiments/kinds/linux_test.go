@@ -31,7 +31,7 @@ var linuxLoader = planning.NewLoader()
 func linuxPlan(t *testing.T, name string, sets ...string) *schema.Plan {
 	t.Helper()
 	folder := ""
-	if strings.HasSuffix(name, "-arm") {
+	if strings.Contains(name, "-arm") {
 		folder = "arm/"
 	}
 	hosttools.Kernels(t, folder+"vmlinuz*", "measuring the probes of a packaged kernel")

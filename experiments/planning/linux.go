@@ -61,8 +61,8 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		p.errs.Join(at(root, "linux", "dtb"), fmt.Errorf("linux.dtb: %w", err))
 		return
 	}
-	if what := beyondProbes(pt.Linux); what != "" && k.read.Image.Machine == elf.EM_ARM {
-		p.errs.Add(at(root, "linux", "kernel"), "linux.kernel: %s no kernel of ARM yet: linux-probes-arm measures its probes", what)
+	if pt.Linux.Working != nil && k.read.Image.Machine == elf.EM_ARM {
+		p.errs.Add(at(root, "linux", "kernel"), "linux.kernel: programs run under no kernel of ARM yet: linux-probes-arm measures its probes")
 		return
 	}
 	if pt.Linux.Working != nil {
@@ -96,7 +96,7 @@ func (p *planner) leaveOutWays(e *schema.Experiment, k *packaged) {
 	left := map[string][]string{} // by what they need
 	var order []string
 	e.Probes = slices.DeleteFunc(e.Probes, func(q schema.Probe) bool {
-		needs := attaching.Lacks(q.Linux.What, k.has)
+		needs := attaching.Lacks(q.Linux.What, k.has())
 		if needs == "" {
 			return false
 		}
@@ -111,21 +111,13 @@ func (p *planner) leaveOutWays(e *schema.Experiment, k *packaged) {
 	}
 }
 
-// has reports whether a kernel has a function.
-func (k *packaged) has(function string) bool {
-	_, ok := k.read.Image.Symbol(function)
-	return ok
-}
-
-// beyondProbes says what points want of which other kernels are not capable; "" for nothing.
-func beyondProbes(l *schema.Linux) string {
-	switch {
-	case l.Working != nil:
-		return "programs run under"
-	case l.Attaching:
-		return "programs of BPF are attached to"
+// has tells what ways to attach may need of a kernel.
+func (k *packaged) has() attaching.Has {
+	function := func(name string) bool {
+		_, ok := k.read.Image.Symbol(name)
+		return ok
 	}
-	return ""
+	return attaching.Has{Function: function, Types: k.read.Content("BTF") != nil}
 }
 
 // deviceTree reads what describes the board of a kernel of ARM: what the experiment names, or what came with the kernel.
@@ -326,7 +318,7 @@ func (l *Loader) userFiles(probes []schema.Probe, k *packaged) (err error) {
 		}
 		object, err := attaching.ReadObject(o.File, o.Choice)
 		if err == nil {
-			err = object.Lacks(k.has)
+			err = object.Lacks(k.has())
 		}
 		if err != nil {
 			return fmt.Errorf("%s: file: %s: %w", p.Name, o.Path, err)

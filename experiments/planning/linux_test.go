@@ -3,6 +3,7 @@ package planning_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,12 +14,12 @@ import (
 	"kprobesim/kprobes"
 )
 
-// kernels writes made-up kernels into a folder, by name.
+// kernels writes made-up kernels into a folder, by name. With 64 bits they have types.
 func kernels(t *testing.T, bits map[string]int) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, n := range bits {
-		b := linuxtest.Boxed(linuxtest.Kernel{Bits: n, Code: make([]byte, 1)}.ELF())
+		b := linuxtest.Boxed(linuxtest.Kernel{Bits: n, Code: make([]byte, 1), Types: n == 64}.ELF())
 		b[0x206], b[0x207], b[0x236] = 15, 2, 0 // protocol 2.15
 		if n == 64 {
 			b[0x236] = 1 // the 64-bit entry
@@ -110,6 +111,11 @@ func TestLinuxAttachLeavesOut(t *testing.T) {
 	} {
 		require.Error(t, require.Err(planning.NewLoader().Plan("linux-attach", []string{set})), want, "%s", set)
 	}
+	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 32}))
+	bare := require.Must(planning.NewLoader().Plan("linux-attach", []string{"machine=xeon-e5410-i386"}))(t)
+	want = "left out: fentry, fentry-count, fentry-ringbuf, fexit, fexit-count, fexit-ringbuf, fmod-ret, fmod-ret-count, fmod-ret-ringbuf, " +
+		"tp-btf, tp-btf-count, tp-btf-ringbuf: the kernel was built without CONFIG_DEBUG_INFO_BTF"
+	require.That(t, slices.Contains(bare.Notes, want), "notes without types %q", bare.Notes)
 }
 
 // TestLinuxLacks says what a host without a kernel lacks, and refuses what is none.

@@ -27,7 +27,7 @@ func experimentsOn(t *testing.T, isa, machine string) {
 		"overhead-published": "--set isa=" + isa + ": isa: overhead-published compares published figures, which belong to their machines: " +
 			"move an experiment that it collects, such as overhead-pentium-m",
 	}
-	for _, name := range []string{"linux-probes", "linux-probes-i386", "linux-probes-arm", "linux-attach"} {
+	for _, name := range []string{"linux-probes", "linux-probes-i386", "linux-probes-arm", "linux-attach", "linux-attach-arm", "linux-attach-arm-jit"} {
 		refused[name] = "kind linux boots a packaged kernel"
 	}
 	for _, name := range []string{"linux-workload", "linux-workload-server", "linux-workload-sqlite", "linux-workload-object", "linux-workload-tool"} {

@@ -30,6 +30,7 @@ type Kernel struct {
 	PerCPU bool   // negative distances, and addresses of per-CPU data among them
 	Code   []byte // at the entry
 	Flat   bool   // virtual addresses are the physical ones
+	Types  bool   // it has a section for BTF
 }
 
 // text is the virtual address of the code.
@@ -136,23 +137,30 @@ func (s Kernel) Tables() []byte {
 // ELF makes an ELF file of the kernel.
 func (s Kernel) ELF() []byte {
 	rodata := s.Tables()
-	const at, extable = FileText, 24
+	const at, extable, types = FileText, 24, 8
 	body := append(make([]byte, TextSize), rodata...)
 	body = append(body, make([]byte, extable)...)
 	copy(body, s.Code)
 	names := "\x00.text\x00.rodata\x00__ex_table\x00.shstrtab\x00"
-	sections := []struct {
+	if s.Types {
+		body, names = append(body, make([]byte, types)...), names+".BTF\x00"
+	}
+	type section struct {
 		name      string
 		kind      elf.SectionType
 		flags     elf.SectionFlag
 		addr, off uint64
 		size      int
-	}{
+	}
+	sections := []section{
 		{"", elf.SHT_NULL, 0, 0, 0, 0},
 		{".text", elf.SHT_PROGBITS, elf.SHF_ALLOC | elf.SHF_EXECINSTR, s.text(), at, TextSize},
 		{".rodata", elf.SHT_PROGBITS, elf.SHF_ALLOC, s.text() + TextSize, at + TextSize, len(rodata)},
 		{"__ex_table", elf.SHT_PROGBITS, elf.SHF_ALLOC, s.text() + TextSize + uint64(len(rodata)), at + TextSize + uint64(len(rodata)), extable},
 		{".shstrtab", elf.SHT_STRTAB, 0, 0, at + uint64(len(body)), len(names)},
+	}
+	if s.Types {
+		sections = append(sections, section{".BTF", elf.SHT_PROGBITS, elf.SHF_ALLOC, s.text() + uint64(len(body)) - types, at + uint64(len(body)) - types, types})
 	}
 	var out bytes.Buffer
 	put := func(v any) { _ = binary.Write(&out, binary.LittleEndian, v) }
