@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"embed"
+	"errors"
 	"fmt"
 
 	kernel "kprobesim/image/linux"
@@ -73,12 +74,34 @@ func Measure(k *kernel.Kernel) (File, error) { return programOf("measure-", k) }
 // Attach is that program with room for system calls of package attaching.
 func Attach(k *kernel.Kernel) (File, error) { return programOf("attach-", k) }
 
-// Work is the program of Attach with room for commands, which it runs. There is one for kernels of 64 bits.
-func Work(bits int) (File, error) { return program("work-", bits) }
+// Work is the program of Attach with room for commands, which it runs. There is none for kernels of i386.
+func Work(k *kernel.Kernel) (File, error) {
+	f, err := programOf("work-", k)
+	if err != nil {
+		return f, errors.New("programs run under no kernel of i386: name one of x86-64 or ARM")
+	}
+	return f, nil
+}
+
+// Runs fails for a program that a kernel does not run. One of x86-64 also runs programs of i386, and each says itself what is wrong with
+// what is no ELF file.
+func Runs(k *kernel.Kernel, f File) error {
+	e, err := elf.NewFile(bytes.NewReader(f.Data))
+	machine := k.Image.Machine
+	switch {
+	case err != nil, machine == elf.EM_X86_64 && e.Machine == elf.EM_386:
+		return nil
+	case e.Machine != machine:
+		return fmt.Errorf("/%s is a program of %s, and the kernel is of %s: put another one into the root", f.Name, e.Machine, machine)
+	case machine == elf.EM_ARM && e.Entry&1 != 0:
+		return fmt.Errorf("/%s begins in Thumb state, which is not modelled: take one of Debian's armel, or compile with -marm -mfloat-abi=soft", f.Name)
+	}
+	return nil
+}
 
 // Mark is a program for shells that sets marks (distro/init/mark.h).
-func Mark() (File, error) {
-	f, err := program("mark-", 64)
+func Mark(k *kernel.Kernel) (File, error) {
+	f, err := programOf("mark-", k)
 	return File{"bin/kprobesim", f.Mode, f.Data}, err
 }
 
@@ -86,8 +109,8 @@ func Mark() (File, error) {
 const BackgroundPath = "/bin/kprobesim-background"
 
 // Background is a program that starts a command, which goes on when it has ended (distro/init/background.c).
-func Background() (File, error) {
-	f, err := program("background-", 64)
+func Background(k *kernel.Kernel) (File, error) {
+	f, err := programOf("background-", k)
 	return File{BackgroundPath[1:], f.Mode, f.Data}, err
 }
 

@@ -1,6 +1,7 @@
 package distro
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/binary"
@@ -103,5 +104,30 @@ func TestCovers(t *testing.T) {
 	k := &linux.Kernel{Image: &image.Image{Segments: []image.Segment{{PA: 0x1000, MemSize: 0x100}, {PA: 0x2000, MemSize: 0x100, Exec: true}}}}
 	for pa, want := range map[uint64]bool{0: false, 0xfff: false, 0x1000: true, 0x10ff: true, 0x1100: false, 0x1fff: false, 0x2000: true, 0x20ff: true, 0x2100: false} {
 		require.Equal(t, covers(k, pa), want, "whether %#x is in the kernel", pa)
+	}
+}
+
+// TestRuns wants a program of the kernel's instruction set, and of ARM one that does not begin in Thumb state.
+func TestRuns(t *testing.T) {
+	program := func(machine elf.Machine) []byte {
+		return require.Must(First(&linux.Kernel{Image: &image.Image{Machine: machine, Bits: map[elf.Machine]int{elf.EM_386: 32}[machine]}}))(t).Data
+	}
+	thumb := bytes.Clone(program(elf.EM_ARM))
+	thumb[0x18] |= 1 // the entry
+	for _, x := range []struct {
+		file    []byte
+		machine elf.Machine
+		want    string
+	}{
+		{program(elf.EM_ARM), elf.EM_ARM, ""},
+		{program(elf.EM_386), elf.EM_X86_64, ""},
+		{program(elf.EM_X86_64), elf.EM_X86_64, ""},
+		{[]byte("#!/bin/sh\n"), elf.EM_ARM, ""},
+		{program(elf.EM_ARM), elf.EM_X86_64, "is a program of EM_ARM, and the kernel is of EM_X86_64"},
+		{program(elf.EM_386), elf.EM_ARM, "is a program of EM_386, and"},
+		{thumb, elf.EM_ARM, "begins in Thumb state, which is not modelled"},
+	} {
+		err := Runs(&linux.Kernel{Image: &image.Image{Machine: x.machine}}, File{Name: "bin/tool", Data: x.file})
+		require.That(t, (err == nil) == (x.want == "") && (err == nil || strings.Contains(err.Error(), x.want)), "under %s: %v; want %q", x.machine, err, x.want)
 	}
 }

@@ -320,9 +320,9 @@ func TestInitIsFresh(t *testing.T) {
 		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
 		checkProgram(t, isa, "attach", "attach-", func() (distro.File, error) { return distro.Attach(made) })
 		if bits == 64 {
-			checkProgram(t, isa, "work", "work-", func() (distro.File, error) { return distro.Work(bits) })
-			checkProgram(t, isa, "mark", "mark-", distro.Mark)
-			checkProgram(t, isa, "background", "background-", distro.Background)
+			checkProgram(t, isa, "work", "work-", func() (distro.File, error) { return distro.Work(made) })
+			checkProgram(t, isa, "mark", "mark-", func() (distro.File, error) { return distro.Mark(made) })
+			checkProgram(t, isa, "background", "background-", func() (distro.File, error) { return distro.Background(made) })
 		}
 		checkProgram(t, isa, "insert", "insert-", func() (distro.File, error) {
 			files, err := distro.Inserting(bits, "", nil, "")
@@ -339,6 +339,9 @@ func TestInitOfARMIsFresh(t *testing.T) {
 	checkProgram(t, "arm", "ask", "ask-", func() (distro.File, error) { return distro.Ask(made) })
 	checkProgram(t, "arm", "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
 	checkProgram(t, "arm", "attach", "attach-", func() (distro.File, error) { return distro.Attach(made) })
+	checkProgram(t, "arm", "work", "work-", func() (distro.File, error) { return distro.Work(made) })
+	checkProgram(t, "arm", "mark", "mark-", func() (distro.File, error) { return distro.Mark(made) })
+	checkProgram(t, "arm", "background", "background-", func() (distro.File, error) { return distro.Background(made) })
 }
 
 // checkProgram builds a program and compares it with the committed one.

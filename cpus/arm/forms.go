@@ -14,7 +14,7 @@ const endsBranch = engine.Ends | engine.Branches
 
 func formNone(*decoder, *row) bool { return true }
 
-// formBarrier has the option of a barrier in aux.
+// formBarrier has the option of a barrier or a mark in aux.
 func formBarrier(d *decoder, _ *row) bool {
 	d.in.aux = d.field(0, 4)
 	return true

@@ -1,6 +1,9 @@
 package arm
 
-import "kprobesim/cpus/engine"
+import (
+	"kprobesim/cpus"
+	"kprobesim/cpus/engine"
+)
 
 // Branches (ARM ARM, A5.5). While an instruction executes, the program counter holds the address of the one
 // behind it.
@@ -80,3 +83,10 @@ func blxImmediate(c *CPU, in *inst) {
 }
 
 func nop(*CPU, *inst) {}
+
+// mark tells of a mark, with its number as the option. On hardware the hint tells a debugger, if there is one (ARM ARM, A8.8.42).
+func mark(c *CPU, in *inst) {
+	if c.Bus.Marked != nil && c.Bus.Marked(c.Num, uint64(in.aux)) {
+		c.Exit(cpus.Exit{Reason: cpus.Broken})
+	}
+}

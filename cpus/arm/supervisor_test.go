@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
@@ -147,5 +148,22 @@ func TestTimers(t *testing.T) {
 	c.setCPSR(modeUser, psrMode)
 	if v := to(t, c); v != vecUndefined && v != vecPrefetchAbort {
 		t.Errorf("user mode: %s", vectorNames[v])
+	}
+}
+
+// TestMark stops behind a mark where somebody asks for it, and goes on where nobody does.
+func TestMark(t *testing.T) {
+	for _, stop := range []bool{false, true} {
+		w := newWorld(t, cpus.Throughput, []uint32{0xe320f0f7, insnSVC}) // dbg #7
+		c := w.cpu()
+		var got []uint64
+		c.Bus.Marked = func(_ int, n uint64) bool { got = append(got, n); return stop }
+		if stop {
+			e := c.Run(c.Now() + 1e6)
+			require.Equal(t, e.Reason, cpus.Broken, "why it stops")
+		}
+		require.That(t, to(t, c) == vecSupervisorCall && slices.Equal(got, []uint64{7}), "marks %d", got)
+		c = newWorld(t, cpus.Throughput, []uint32{0xe320f0f7, insnSVC}).cpu()
+		require.Equal(t, to(t, c), vecSupervisorCall, "where nobody asks")
 	}
 }

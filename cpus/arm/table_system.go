@@ -6,6 +6,7 @@ import "kprobesim/cpus/engine"
 // permanently undefined instruction of A5.4.
 var systemRows = []*row{
 	{name: "nop", bits: "00110010 0000 1111 0000 hhhhhhhh", form: formNone, exec: nop, class: clNop},
+	{name: "dbg", bits: "00110010 0000 1111 0000 1111 oooo", form: formBarrier, exec: mark, class: clNop, flags: engine.Ends},
 	{name: "wfe", bits: "00110010 0000 1111 0000 00000010", form: formNone, exec: nop, class: clNop},
 	{name: "wfi", bits: "00110010 0000 1111 0000 00000011", form: formNone, exec: waitForInterrupt, class: clWfi, flags: engine.Ends},
 	{name: "mrs", bits: "00010000 1111 dddd 0000 0000 0000", form: formMrs, exec: mrs, class: clMrs},

@@ -5,8 +5,6 @@
 
 #include "calls.h"
 
-enum { DUP2 = 33, EXECVE = 59, SETSID = 112 };
-
 #define O_RDONLY 0
 #define O_WRONLY 1
 #define O_CREATE 0100
@@ -27,7 +25,7 @@ static void background(char **arguments, char **variables)
 	say("the kernel does not execute it\n");
 }
 
-/* The stack as a program finds it: the number of arguments, their addresses, a zero, and the addresses of variables. */
+/* Behind the arguments are a zero, and the addresses of variables. */
 __attribute__((noreturn, used)) void begin(long *stack)
 {
 	char **arguments = (char **)(stack + 1);
@@ -45,4 +43,4 @@ __attribute__((noreturn, used)) void begin(long *stack)
 		call(EXIT_GROUP, child < 0, 0, 0);
 }
 
-__asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin");
+START;

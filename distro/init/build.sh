@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds a program for an instruction set: build.sh x86_64|i386|arm OUTPUT [init|ask|measure|attach|work|insert|mark|background]. It needs gcc and binutils of
-# Debian 12, for arm gcc-arm-linux-gnueabi; arm has init, ask and measure.
+# Debian 12, for arm gcc-arm-linux-gnueabi.
 set -eu
 dir=$(dirname "$0")
 program=${3:-init}

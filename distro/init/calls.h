@@ -5,7 +5,8 @@
 
 #ifdef __x86_64__
 enum {
-	READ = 0, WRITE = 1, OPEN = 2, CLOSE = 3, PREAD = 17, NANOSLEEP = 35, FORK = 57, MKDIR = 83, GETPPID = 110, PRCTL = 157,
+	READ = 0, WRITE = 1, OPEN = 2, CLOSE = 3, IOCTL = 16, PREAD = 17, DUP2 = 33, NANOSLEEP = 35, FORK = 57, EXECVE = 59, WAIT4 = 61, CHDIR = 80,
+	MKDIR = 83, GETPPID = 110, SETSID = 112, PRCTL = 157,
 	MOUNT = 165, REBOOT = 169, INIT_MODULE = 175, DELETE_MODULE = 176, SCHED_SETAFFINITY = 203, EXIT_GROUP = 231, PERF_EVENT_OPEN = 298, FINIT_MODULE = 313
 };
 
@@ -34,8 +35,9 @@ static inline long call6(long number, long a, long b, long c, long d, long e, lo
 }
 #elif defined __arm__
 enum {
-	FORK = 2, READ = 3, WRITE = 4, OPEN = 5, CLOSE = 6, MOUNT = 21, MKDIR = 39, GETPPID = 64, REBOOT = 88, INIT_MODULE = 128,
-	DELETE_MODULE = 129, NANOSLEEP = 162, PRCTL = 172, PREAD = 180, SCHED_SETAFFINITY = 241, PERF_EVENT_OPEN = 364, FINIT_MODULE = 379
+	FORK = 2, READ = 3, WRITE = 4, OPEN = 5, CLOSE = 6, EXECVE = 11, CHDIR = 12, MOUNT = 21, MKDIR = 39, IOCTL = 54, DUP2 = 63, GETPPID = 64,
+	SETSID = 66, REBOOT = 88, WAIT4 = 114, INIT_MODULE = 128,
+	DELETE_MODULE = 129, NANOSLEEP = 162, PRCTL = 172, PREAD = 180, SCHED_SETAFFINITY = 241, EXIT_GROUP = 248, PERF_EVENT_OPEN = 364, FINIT_MODULE = 379
 };
 
 static inline long call6(long number, long a, long b, long c, long d, long e, long f)
@@ -88,6 +90,13 @@ static inline long call(long number, long a, long b, long c)
 {
 	return call5(number, a, b, c, 0, 0);
 }
+
+/* The start of a program, which calls begin with the stack as it is found: the number of arguments, and their addresses. */
+#ifdef __arm__
+#define START __asm__(".globl _start\n_start:\n\tmov r0, sp\n\tbic sp, sp, #15\n\tbl begin")
+#else
+#define START __asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin")
+#endif
 
 /* Arguments of the system call reboot (reboot(2)). */
 #define MAGIC1 0xfee1deadU

@@ -3,8 +3,6 @@
  * /.input and writes to /.output.
  */
 
-enum { DUP2 = 33, EXECVE = 59, WAIT4 = 61, CHDIR = 80 };
-
 #define O_CREATE 0100
 #define O_TRUNCATE 01000
 
@@ -28,9 +26,15 @@ static char child_stack[STACK] __attribute__((aligned(16)));
  * until then (CLONE_VM, CLONE_VFORK), so that a command does not pay for a copy of it.
  */
 long spawn(void (*child)(void), char *stack);
+#ifdef __arm__
+__asm__(".balign 16\n\t.globl spawn\n\t.type spawn, %function\nspawn:\n\t"
+	"push {r4-r7, r11, lr}\n\tmov r5, r0\n\tmovw r0, #0x4111\n\tmov r2, #0\n\tmov r3, #0\n\tmov r4, #0\n\tmov r7, #120\n\tsvc #0\n\t"
+	"cmp r0, #0\n\tpopne {r4-r7, r11, pc}\n\tmov r11, #0\n\tblx r5\n\tudf #0\n\t.size spawn, .-spawn");
+#else
 __asm__(".balign 16\n\t.globl spawn\n\t.type spawn, @function\nspawn:\n\t"
 	"mov %rdi, %r9\n\tmov $0x4111, %edi\n\txor %edx, %edx\n\txor %r10d, %r10d\n\txor %r8d, %r8d\n\tmov $56, %eax\n\tsyscall\n\t"
 	"test %rax, %rax\n\tjz 1f\n\tret\n1:\txor %ebp, %ebp\n\tcall *%r9\n\thlt\n\t.size spawn, .-spawn");
+#endif
 
 /* Opens a file under a number. */
 static void redirect(const char *path, int flags, int to)
@@ -38,8 +42,15 @@ static void redirect(const char *path, int flags, int to)
 	call(DUP2, call(OPEN, (long)path, flags, 0644), to, 0);
 }
 
+/* The processor may have no division. By a constant the compiler multiplies, if it may take the room. */
+#ifdef __arm__
+#define MULTIPLIES __attribute__((optimize("O2")))
+#else
+#define MULTIPLIES
+#endif
+
 /* The number of an error as a text at the end of a buffer. */
-static void say_number(long n)
+MULTIPLIES static void say_number(long n)
 {
 	char text[8], *at = text + sizeof(text) - 1;
 
@@ -107,7 +118,7 @@ static long run_command(struct command *how, struct answer *to)
 }
 
 /* ioctl(2) of random(4): bits of entropy, bytes that follow, the bytes. */
-enum { IOCTL = 16, RNDADDENTROPY = 0x40085203 };
+enum { RNDADDENTROPY = 0x40085203 };
 
 /*
  * Has the kernel's random numbers begin, as a boot loader or a processor with rdrand would. Else the first program that asks for

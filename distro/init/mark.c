@@ -10,7 +10,6 @@ static int same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* The stack as a program finds it: the number of arguments, and their addresses. */
 __attribute__((noreturn, used)) void begin(long *stack)
 {
 	char **arguments = (char **)(stack + 1);
@@ -28,4 +27,4 @@ __attribute__((noreturn, used)) void begin(long *stack)
 		call(EXIT_GROUP, status, 0, 0);
 }
 
-__asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin");
+START;

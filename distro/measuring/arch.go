@@ -13,7 +13,12 @@ type arch struct {
 	// addresses out of the TLB page by page would do so in the region of interest.
 	unmaps        int
 	planted, jump func(code []byte) bool // the instruction is a probe's of user mode, an optimized probe's
+	calls         calls
+	next          int // argument of the function that switches tasks: the next one
 }
+
+// calls are numbers of system calls (distro/init/calls.h).
+type calls struct{ read, write, open, ioctl uint64 }
 
 // Of x86, SDM vol. 3, 6.3.1, and vol. 2, INT3 and JMP. Of ARM, ARM ARM, B1.8.1, A5.4 (permanently undefined, with the condition of
 // none that a program has) and A8.8.18: probes are undefined instructions, and an optimized one is a branch, which keeps a condition.
@@ -23,16 +28,20 @@ var (
 		breakpoint: 3, debug: 1, align: 1,
 		planted: func(code []byte) bool { return code[0] == 0xcc },
 		jump:    func(code []byte) bool { return code[0] == 0xe9 },
+		calls:   calls{0, 1, 2, 16}, next: 1,
 	}
 	arm = arch{
 		breakpoint: 1, debug: 4, align: 4, unmaps: settle,
 		planted: func(code []byte) bool { return binary.LittleEndian.Uint32(code)&0x0ff000f0 == 0x07f000f0 },
 		jump:    func(code []byte) bool { return code[3]&0xf == 0xa },
+		calls:   calls{3, 4, 5, 54}, next: 2,
 	}
 )
 
-func (s *session) arch() *arch {
-	if s.kernel.Image.Machine == elf.EM_ARM {
+func (s *session) arch() *arch { return archOf(s.kernel.Image.Machine) }
+
+func archOf(m elf.Machine) *arch {
+	if m == elf.EM_ARM {
 		return &arm
 	}
 	return &x86

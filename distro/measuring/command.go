@@ -81,12 +81,12 @@ func (s Status) Err() error {
 	return nil
 }
 
-// BootWorking boots a kernel for commands. The root file system is a cpio archive, packed or not. It fails for kernels of 32
-// bits.
+// BootWorking boots a kernel for commands. The root file system is a cpio archive, packed or not. It fails for
+// kernels of i386.
 func BootWorking(c distro.Config, root []byte) (*Lab, error) {
-	f, err := distro.Work(c.Kernel.Image.Bits)
+	f, err := distro.Work(c.Kernel)
 	if err != nil {
-		return nil, fmt.Errorf("commands run under kernels of x86-64 alone: %w", err)
+		return nil, err
 	}
 	c.Initrd = root
 	return boot(c, f)
@@ -191,7 +191,10 @@ func (o *Outcome) said() []byte {
 
 // refusals lists the instructions of user mode that are not modelled. Addresses of kernels are above them.
 func refusals(m *sim.Machine) (out []cpus.Refusal) {
-	const kernel = 1 << 47
+	kernel := uint64(1) << 47
+	if m.Image().Bits == 32 {
+		kernel = 3 << 30
+	}
 	for i := range m.CPUs() {
 		if c, ok := m.CPU(i).(cpus.Refuser); ok {
 			for _, r := range c.Refusals() {
@@ -368,18 +371,18 @@ func (s *session) mix(random []byte) error {
 	if random == nil {
 		return nil
 	}
-	const callWrite, callIoctl, reseed = 1, 16, 0x5207
-	g := guest{session: s}
+	const reseed = 0x5207
+	g, calls := guest{session: s}, s.arch().calls
 	fd, err := g.open("/dev/urandom", true)
 	if err != nil {
 		return err
 	}
 	m := g.Memory()
 	m.Data = random
-	if n, err := g.Call(callWrite, [6]uint64{fd, m.Base, uint64(len(random))}, m); err != nil || n != int64(len(random)) {
+	if n, err := g.Call(calls.write, [6]uint64{fd, m.Base, uint64(len(random))}, m); err != nil || n != int64(len(random)) {
 		return fmt.Errorf("/dev/urandom takes %d of %d bytes: %w", n, len(random), err)
 	}
-	if n, err := g.Call(callIoctl, [6]uint64{fd, reseed}, g.Memory()); err != nil || n != 0 {
+	if n, err := g.Call(calls.ioctl, [6]uint64{fd, reseed}, g.Memory()); err != nil || n != 0 {
 		return fmt.Errorf("the kernel draws no new random numbers: %s: %w", attaching.Errno(int(-n)), err)
 	}
 	return nil
@@ -387,14 +390,13 @@ func (s *session) mix(random []byte) error {
 
 // open opens a file of the guest.
 func (g guest) open(path string, write bool) (fd uint64, err error) {
-	const callOpen = 2
 	m := g.Memory()
 	m.Data = append([]byte(path), 0)
 	mode := uint64(0)
 	if write {
 		mode = 1
 	}
-	n, err := g.Call(callOpen, [6]uint64{m.Base, mode}, m)
+	n, err := g.Call(g.arch().calls.open, [6]uint64{m.Base, mode}, m)
 	if err == nil && n < 0 {
 		err = fmt.Errorf("%s: %s", path, attaching.Errno(int(-n)))
 	}
@@ -403,7 +405,7 @@ func (g guest) open(path string, write bool) (fd uint64, err error) {
 
 // read reads a file of the guest, as much of it as is kept; cut reports that there is more.
 func (s *session) read(path string) (b []byte, cut bool, err error) {
-	const callPread, piece = 17, 1 << 20
+	const piece = 1 << 20
 	g := guest{session: s}
 	fd, err := g.open(path, false)
 	if err != nil {
@@ -412,7 +414,7 @@ func (s *session) read(path string) (b []byte, cut bool, err error) {
 	for len(b) < maxOutput {
 		m := g.Memory()
 		m.Data = make([]byte, piece)
-		n, err := g.Call(callPread, [6]uint64{fd, m.Base, piece, uint64(len(b))}, m)
+		n, err := g.Call(s.arch().calls.read, [6]uint64{fd, m.Base, piece}, m)
 		switch {
 		case err != nil:
 			return nil, false, err

@@ -19,8 +19,8 @@ import (
 )
 
 // sine is the program that sets marks, but with an instruction in their place that is not modelled.
-func sine(t *testing.T) []byte {
-	f := require.Must(distro.Mark())(t)
+func sine(t *testing.T, k *linux.Kernel) []byte {
+	f := require.Must(distro.Mark(k))(t)
 	return bytes.ReplaceAll(f.Data, []byte{0x0f, 0xa2}, []byte{0x0f, 0xaa}) // cpuid, rsm
 }
 
@@ -34,8 +34,8 @@ func TestCommand(t *testing.T) {
 	lab, err := measuring.BootWorking(config(k), distro.Initrd([]distro.File{
 		{Name: "bin", Mode: distro.ModeFolder},
 		{Name: "bin/busybox", Mode: distro.ModeProgram, Data: require.Must(os.ReadFile("/bin/busybox"))(t)},
-		require.Must(distro.Mark())(t),
-		{Name: "bin/sine", Mode: distro.ModeProgram, Data: sine(t)},
+		require.Must(distro.Mark(k))(t),
+		{Name: "bin/sine", Mode: distro.ModeProgram, Data: sine(t, k)},
 		{Name: ".input", Mode: distro.ModeFile, Data: []byte("hello\n")},
 	}))
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ type tasks struct {
 	named    uint64             // the function that names a task when it executes another program; 0 for none
 	contexts map[uint64][]uint8 // what tasks are in the middle of, by their addresses
 	fields   taskFields
+	next     int           // argument of that function: the next task
 	since    []clock.Ticks // the work of each CPU when its present task came
 	over     bool          // the region has ended, and since holds what its last tasks did
 	spent    map[string]clock.Ticks
@@ -26,7 +27,7 @@ type tasks struct {
 // taskFields are where fields of a task lie in it, in bytes; both are zero where the kernel does not tell.
 type taskFields struct{ name, flags uint64 }
 
-// Names of functions of kernels of x86.
+// Names of functions of kernels. On ARM, what switchTo has as its third argument (thread_info) is at the start of the next task.
 const (
 	switchTo = "__switch_to"
 	nameTask = "__set_task_comm"
@@ -37,7 +38,7 @@ const kernelThreads = "kernel threads"
 
 // newTasks follows the tasks of a machine, from one that is in the middle of nothing on every CPU.
 func newTasks(m *sim.Machine, fields taskFields) *tasks {
-	t := &tasks{contexts: map[uint64][]uint8{}, fields: fields, spent: map[string]clock.Ticks{}}
+	t := &tasks{contexts: map[uint64][]uint8{}, fields: fields, next: archOf(m.Image().Machine).next, spent: map[string]clock.Ticks{}}
 	for i := range m.CPUs() {
 		m.SwitchTask(i, nil)
 		t.since = append(t.since, work(m, i))
@@ -85,7 +86,7 @@ func (t *tasks) step(m *sim.Machine, st *cpus.Step) {
 			t.book(m, st.CPU, c.Arg(0))
 		}
 	case t.at:
-		before, next := c.Arg(0), c.Arg(1)
+		before, next := c.Arg(0), c.Arg(t.next)
 		t.book(m, st.CPU, before)
 		to := t.contexts[next]
 		delete(t.contexts, next)

@@ -151,6 +151,7 @@ type arch struct {
 	jump, call opcode // a near one
 	callBy     opcode // a call by a register, as programs of BPF make it; none where theirs are near
 	returned   opcode // the breakpoint to which a function of user mode returns
+	slots      uint64 // page of slots of user probes, below the one that no program has
 	vectors    uint64 // where exceptions begin, up to the end of memory; 0 where that has names
 	// calls has emulation call a copy of the instruction, which lies in a slot.
 	calls bool
@@ -170,10 +171,10 @@ func (o opcode) of(code []byte) bool {
 // Of x86, SDM vol. 2, JMP, CALL and INT3. Of ARM, ARM ARM, A8.8.18, A8.8.25, A8.8.26 and A5.4: branches keep a condition, and kernels tell
 // breakpoints of user mode by numbers in a permanently undefined instruction. A step ends at another one.
 var (
-	x86 = arch{jump: opcode{1, 0xff, 0xe9}, call: opcode{1, 0xff, 0xe8}, returned: opcode{1, 0xff, 0xcc}}
+	x86 = arch{jump: opcode{1, 0xff, 0xe9}, call: opcode{1, 0xff, 0xe8}, returned: opcode{1, 0xff, 0xcc}, slots: 0x7fffffffe}
 	arm = arch{
 		jump: opcode{4, 0x0f000000, 0x0a000000}, call: opcode{4, 0x0f000000, 0x0b000000}, returned: opcode{4, 0x0fffffff, 0x07f001f9},
-		callBy: opcode{4, 0x0ffffff0, 0x012fff30}, vectors: 0xffff0000, calls: true,
+		callBy: opcode{4, 0x0ffffff0, 0x012fff30}, slots: 0xbefff, vectors: 0xffff0000, calls: true,
 	}
 )
 
@@ -204,12 +205,12 @@ func (s *Sorter) outside() image.Phase {
 // user tells what the kernel has put at the other end of the address space from the program: slots of user probes, and the
 // breakpoint to which a function returns whose return is probed.
 func (s *Sorter) user(st *cpus.Step) image.Phase {
-	const near, last = 64 << 20, 0x7fffffffe // the page below the one that no program has
+	const near = 64 << 20
 	if s.program == 0 {
 		s.program = st.PC
 	}
 	switch {
-	case s.anywhere && st.PC>>pageBits != last:
+	case s.anywhere && st.PC>>pageBits != s.arch.slots:
 		return image.PhaseUser
 	case !s.anywhere && (st.PC-s.program < near || s.program-st.PC < near):
 		return image.PhaseUser

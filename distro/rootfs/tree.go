@@ -142,7 +142,8 @@ func (t Tree) Executable(name string) error {
 // libraries are the folders in which a loader looks for libraries, Debian's first.
 func libraries() []string {
 	return []string{
-		"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib64", "usr/lib64", "lib", "usr/lib",
+		"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib/arm-linux-gnueabi", "usr/lib/arm-linux-gnueabi",
+		"lib64", "usr/lib64", "lib", "usr/lib",
 	}
 }
 

@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -41,6 +42,27 @@ func TestLinuxWorkload(t *testing.T) {
 	moved.Replicate = 1
 	three := require.Must(kinds.Measure(&moved))(t)
 	require.That(t, !reflect.DeepEqual(one, three), "memory at other places costs the same")
+}
+
+// TestLinuxWorkloadOnARM runs a program that writes 20 times under a kernel of ARM. It prints what it prints under qemu, and each write
+// is an event, of a kprobe and of a return probe.
+func TestLinuxWorkloadOnARM(t *testing.T) {
+	const what = "a program under the probes of a packaged kernel of ARM"
+	hosttools.Kernels(t, "arm/vmlinuz*", what)
+	root := t.TempDir()
+	file := filepath.Join(root, "writes")
+	gcc := hosttools.Compiler(t, "arm-linux-gnueabi-gcc", "arm", "gcc-arm-linux-gnueabi", what)
+	out, err := exec.Command(gcc, "-marm", "-mfloat-abi=soft", "-Os", "-ffreestanding", "-nostdlib", "-static", "-I", "../../distro/init", "-o", file, "testdata/writes.c").CombinedOutput()
+	require.Need(t, err == nil, "%v: %s", err, out)
+	printed := require.Must(exec.Command(hosttools.Need(t, "qemu-arm", "qemu-user", what), file).Output())(t)
+	p := require.Must(linuxLoader.Plan("linux-workload", []string{"machine=tc2-cortex-a15", "workload.root=[\"" + root + "\"]", "workload.command=[\"/writes\"]"}))(t)
+	require.That(t, strings.Contains(strings.Join(p.Notes, "\n"), "left out: fentry"), "notes %q", p.Notes)
+	for _, pt := range p.Points {
+		m := require.Must(kinds.Measure(&pt))(t)
+		require.Equal(t, m.Console, string(printed), "%s: the program prints", pt.Name)
+		values := valuesOf(t, &pt, m)
+		require.That(t, pt.Name == "none" || values["events"] == 20 && values["overhead_percent"] > 0 && values[results.PhaseMetric("handler")] > 50, "%s: %v", pt.Name, values)
+	}
 }
 
 // TestLinuxWorkloadObject runs it under programs of an object file. Two of them are hit by each write.

@@ -61,12 +61,12 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		p.errs.Join(at(root, "linux", "dtb"), fmt.Errorf("linux.dtb: %w", err))
 		return
 	}
-	if pt.Linux.Working != nil && k.read.Image.Machine == elf.EM_ARM {
-		p.errs.Add(at(root, "linux", "kernel"), "linux.kernel: programs run under no kernel of ARM yet: linux-probes-arm measures its probes")
-		return
-	}
 	if pt.Linux.Working != nil {
-		err := p.l.root(root, pt.Linux.Working, toolsOf(e.Probes))
+		if _, err := distro.Work(k.read); err != nil {
+			p.errs.Join(at(root, "linux", "kernel"), fmt.Errorf("linux.kernel: %w", err))
+			return
+		}
+		err := p.l.root(root, pt.Linux.Working, toolsOf(e.Probes), k.read)
 		if lack := (*lackingRoot)(nil); errors.As(err, &lack) {
 			p.plan.Lacking = err
 			p.points(root, pt, e, c, nil)

@@ -14,13 +14,14 @@ import (
 	"kprobesim/distro/rootfs"
 	"kprobesim/experiments"
 	"kprobesim/experiments/schema"
+	"kprobesim/image/linux"
 	"kprobesim/internal/doc"
 	"kprobesim/results/outdir"
 )
 
 // root makes the root file system of an experiment: what its folders and archives have, a later one before an earlier one, with
 // the input and the program that sets marks.
-func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserTool) error {
+func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserTool, k *linux.Kernel) error {
 	tree := rootfs.Tree{}
 	var image rootfs.Image
 	for _, name := range w.Root {
@@ -44,6 +45,10 @@ func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserToo
 	if err := tree.Executable(w.Command[0]); err != nil {
 		return fmt.Errorf("command: %w", err)
 	}
+	command, _ := tree.Find(w.Command[0])
+	if err := distro.Runs(k, command); err != nil {
+		return fmt.Errorf("command: %w", err)
+	}
 	if w.Folder = image.Folder; w.Folder != "" {
 		switch f, there := tree.Find(w.Folder); {
 		case there && f.Mode&^0o7777 != rootfs.Folder:
@@ -63,12 +68,12 @@ func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserToo
 		}
 	}
 	tree.Put(distro.File{Name: ".input", Mode: distro.ModeFile, Data: input})
-	mark, err := distro.Mark()
+	mark, err := distro.Mark(k)
 	if err != nil {
 		return err
 	}
 	tree.Put(mark)
-	if err := putTools(tree, tools); err != nil {
+	if err := putTools(tree, tools, k); err != nil {
 		return err
 	}
 	w.Archive = distro.Initrd(tree.Files())
@@ -108,12 +113,12 @@ func byImage(w *schema.Working, tree rootfs.Tree, image rootfs.Image) error {
 }
 
 // putTools adds the program that starts tools, if there are any, and wants each to be in the root.
-func putTools(tree rootfs.Tree, tools []*schema.UserTool) error {
+func putTools(tree rootfs.Tree, tools []*schema.UserTool, k *linux.Kernel) error {
 	for _, t := range tools {
 		if err := tree.Executable(t.Command[0]); err != nil {
 			return fmt.Errorf("command of a tool: %w", err)
 		}
-		f, err := distro.Background()
+		f, err := distro.Background(k)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package planning_test
 
 import (
 	"bytes"
+	"debug/elf"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,16 @@ import (
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
 	"kprobesim/experiments/schema"
+	"kprobesim/image"
+	"kprobesim/image/linux"
 	"kprobesim/internal/require"
 )
+
+// TestNoRoot refuses programs under a kernel of 32 bits that runs none here.
+func TestNoRoot(t *testing.T) {
+	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 32}))
+	require.Error(t, require.Err(planning.NewLoader().Plan("linux-workload", []string{"machine=xeon-e5410-i386"})), "programs run under no kernel of i386", "a kernel of i386")
+}
 
 // TestRoot makes one root out of a folder and an archive, names what it has not, and plans an experiment whose root is not there
 // as one that this host lacks something for.
@@ -24,6 +33,8 @@ func TestRoot(t *testing.T) {
 	require.Error(t, p.Lacking, "busybox is not there: make it a folder", "without busybox")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "busybox", "bin"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "busybox", "bin", "busybox"), []byte("busybox"), 0o755))
+	other := require.Must(distro.First(&linux.Kernel{Image: &image.Image{Machine: elf.EM_ARM}}))(t).Data
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "busybox", "bin", "arm"), other, 0o755))
 	exptest.Write(t, dir, "more.cpio", string(distro.Initrd([]distro.File{{Name: "more", Mode: distro.ModeFile, Data: []byte("more")}})))
 	plan := func(sets ...string) *schema.Plan {
 		t.Helper()
@@ -46,6 +57,7 @@ func TestRoot(t *testing.T) {
 		"workload.root=[\"vmlinuz-6.1.0-9\"]":                           "is neither a folder nor an archive",
 		"workload.only=[\"/lib/none\"]":                                 "workload.only: the root has no file /lib/none",
 		"workload.input=" + dir + "/none":                               "workload.input",
+		"workload.command=[\"/bin/arm\"]":                               "bin/arm is a program of EM_ARM, and the kernel is of EM_X86_64",
 		"points.fentry.kind=seccomp":                                    "unknown value",
 		"points.fentry.kind=uprobe":                                     "write a file of the root and a function of it",
 		"points.fentry.event=cpu-clock":                                 "unknown key",
