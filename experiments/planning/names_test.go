@@ -12,6 +12,8 @@ import (
 	"kprobesim/distro"
 	"kprobesim/distro/rootfs"
 	"kprobesim/experiments/schema"
+	"kprobesim/image"
+	"kprobesim/image/linux"
 	"kprobesim/internal/doc"
 	"kprobesim/internal/require"
 	"kprobesim/kprobes"
@@ -137,10 +139,11 @@ func TestUnreadableCode(t *testing.T) {
 // TestToolsOfARoot puts what starts tools into a root that has them.
 func TestToolsOfARoot(t *testing.T) {
 	tree, tool := rootfs.Tree{}, &schema.UserTool{Command: []string{"/bin/x"}}
-	require.Error(t, putTools(tree, []*schema.UserTool{tool}), "command of a tool: ", "no tool")
+	k := &linux.Kernel{Image: &image.Image{Bits: 64}}
+	require.Error(t, putTools(tree, []*schema.UserTool{tool}, k), "command of a tool: ", "no tool")
 	tree.Put(distro.File{Name: "bin/x", Mode: 0o100755, Data: []byte("x")})
-	require.NoError(t, putTools(tree, nil))
+	require.NoError(t, putTools(tree, nil, k))
 	require.That(t, tree.Executable(distro.BackgroundPath) != nil, "there is something to start nothing")
-	require.NoError(t, putTools(tree, []*schema.UserTool{tool}))
+	require.NoError(t, putTools(tree, []*schema.UserTool{tool}, k))
 	require.NoError(t, tree.Executable(distro.BackgroundPath))
 }
