@@ -15,6 +15,7 @@ import (
 
 	"kprobesim/distro/attaching"
 	"kprobesim/distro/probing"
+	"kprobesim/experiments"
 	"kprobesim/experiments/keeping"
 	"kprobesim/experiments/running"
 	"kprobesim/experiments/schema"
@@ -22,7 +23,7 @@ import (
 	"kprobesim/results"
 )
 
-// attachExperiment has the measurements.
+// attachExperiment has the measurements. That of another instruction set has its name behind it.
 const attachExperiment = "linux-attach"
 
 // whatIfOptions holds the options of `what-if`.
@@ -136,11 +137,20 @@ func (a *app) whatIf(o *whatIfOptions, keep string, workers int) error {
 			return fail(exitUsage, fmt.Errorf("what-if: the kernel has no tracepoint %s: it has no function %s", o.probe.Target, f))
 		}
 	}
-	ways, err := whatif.Ways(o.probe, v, typed, o.program)
+	p, err := a.attachPlan(o, mach.ISA)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	q.Experiment = p.Name
+	returns, err := p.Point(attaching.Kretprobe)
+	if err != nil {
+		return fail(exitUsage, err)
+	}
+	ways, err := whatif.Ways(o.probe, v, typed, o.program, returns.Probe.Mode)
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("what-if: %w", err))
 	}
-	cycles, err := a.attachCosts(o, whatif.Points(ways), keep, workers)
+	cycles, err := a.attachCosts(p, o, whatif.Points(ways), keep, workers)
 	if err != nil {
 		return err
 	}
@@ -176,15 +186,21 @@ func (o *whatIfOptions) verdict(k *probing.Kernel, q *whatif.Question) (*probing
 	return &v, nil
 }
 
-// attachCosts measures points, or finds them measured, and returns what gives the cycles of a hit.
-func (a *app) attachCosts(o *whatIfOptions, points []string, keep string, workers int) (func(string) (float64, error), error) {
-	p, err := a.loader.Plan(attachExperiment, []string{"linux.kernel=" + o.explain.boot.kernel, "machine=" + o.explain.boot.machine})
+// attachPlan plans the experiment with the measurements: that of the instruction set, where there is one.
+func (a *app) attachPlan(o *whatIfOptions, isa string) (*schema.Plan, error) {
+	name := attachExperiment
+	if own := name + "-" + isa; slices.Contains(experiments.Names(), own) {
+		name = own
+	}
+	p, err := a.loader.Plan(name, []string{"linux.kernel=" + o.explain.boot.kernel, "machine=" + o.explain.boot.machine})
 	if err == nil {
 		err = lacking(p)
 	}
-	if err != nil {
-		return nil, fail(exitUsage, err)
-	}
+	return p, err
+}
+
+// attachCosts measures points, or finds them measured, and returns what gives the cycles of a hit.
+func (a *app) attachCosts(p *schema.Plan, o *whatIfOptions, points []string, keep string, workers int) (func(string) (float64, error), error) {
 	p.Points = slices.DeleteFunc(p.Points, func(q schema.Point) bool { return !slices.Contains(points, q.Probe.Name) })
 	measure := func(m running.Measure) running.Measure { return m }
 	if dir := whatIfFolder(keep); dir != "" && a.program != nil {
@@ -205,7 +221,7 @@ func (a *app) attachCosts(o *whatIfOptions, points []string, keep string, worker
 				return rec.Value.Float(), nil
 			}
 		}
-		return 0, fmt.Errorf("%s has no point %s for this kernel: it was built without what that needs", attachExperiment, point)
+		return 0, fmt.Errorf("%s has no point %s for this kernel: it was built without what that needs", p.Name, point)
 	}, nil
 }
 

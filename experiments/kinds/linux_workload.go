@@ -151,6 +151,23 @@ func (e *entries) note(m *Measurement) {
 	}
 }
 
+// awake tells an observer of the instructions of a CPU without the time in which the CPU has waited for an interrupt before. Where the
+// interrupt is masked meanwhile, that time is not its delivery's, but the next instruction's.
+type awake struct {
+	m     *sim.Machine
+	slept clock.Ticks
+	to    cpus.Observer
+}
+
+// Step implements cpus.Observer.
+func (a *awake) Step(s *cpus.Step) {
+	own := *s
+	slept := a.m.Slept(s.CPU)
+	own.Start += min(slept-a.slept, s.End-s.Start)
+	a.slept = slept
+	a.to.Step(&own)
+}
+
 // ofCPUs tells one observer of each CPU.
 type ofCPUs []cpus.Observer
 
@@ -175,13 +192,13 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 			hit.of, hit.n = attached.Programs, make([]int64, len(attached.Programs))
 		}
 		var each ofCPUs
-		for range m.CPUs() {
+		for i := range m.CPUs() {
 			sorter := phases.New(m.Image())
 			sorter.Anywhere()
 			profile := sim.NewPhasedProfile(m.Image())
 			profile.Program("user mode")
 			profiles = append(profiles, profile)
-			to := []cpus.Observer{tally, profile, hit}
+			to := []cpus.Observer{&awake{m: m, slept: m.Slept(i), to: tally}, profile, hit}
 			if attached != nil {
 				sorter.Programs(attached.Code())
 			}

@@ -18,6 +18,8 @@ type Question struct {
 	Hz      int64
 	Place   string // with the offset; "" for what is not in the kernel's text
 	Why     string // it gets this way
+
+	Experiment string // whose points are measured
 }
 
 // Cost tells the price of a way.
@@ -28,7 +30,7 @@ type Cost struct {
 	Percent     float64  `json:"percent_of_one_cpu"` // at the rate
 	Each        float64  `json:"percent_of_each_cpu"`
 	Saves       float64  `json:"saves_percent"` // of what the first way costs
-	Points      []string `json:"points"`        // of linux-attach
+	Points      []string `json:"points"`        // of the experiment
 }
 
 // Answer is the reply, for people and for programs. The first way is the probe's own.
@@ -77,7 +79,7 @@ func Ask(q *Question, ways []Way, cycles func(point string) (float64, error)) (*
 	}
 	own := a.Ways[0]
 	a.Over = q.Limit > 0 && own.Each > q.Limit
-	a.tell(ways[0])
+	a.tell(ways[0], q.Experiment)
 	if own.Each >= 100 {
 		a.Interpolated = append(a.Interpolated, "so many hits are more than the CPUs can execute: the rate would fall")
 	}
@@ -85,8 +87,8 @@ func Ask(q *Question, ways []Way, cycles func(point string) (float64, error)) (*
 }
 
 // tell says what was measured, and what was concluded from it.
-func (a *Answer) tell(own Way) {
-	a.Measured = []string{"points of linux-attach: 1,000 warm hits of a loop of system calls on one CPU, less the loop without a probe"}
+func (a *Answer) tell(own Way, experiment string) {
+	a.Measured = []string{"points of " + experiment + ": 1,000 warm hits of a loop of system calls on one CPU, less the loop without a probe"}
 	if len(own.Less) > 0 {
 		a.Interpolated = append(a.Interpolated, fmt.Sprintf("the way itself: %s less %s", strings.Join(own.Plus, " and "), strings.Join(own.Less, " and ")))
 	}

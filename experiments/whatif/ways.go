@@ -67,8 +67,9 @@ func Points(ways []Way) (out []string) {
 }
 
 // Ways are the probe's own way and behind it those that could stand at the same place. The verdict is nil for what is not in the
-// kernel's text; typed says that the kernel's BTF has the function, which trampolines need.
-func Ways(p Probe, v *probing.Verdict, typed bool, program string) ([]Way, error) {
+// kernel's text; typed says that the kernel's BTF has the function, which trampolines need. entered is how the entry of the point
+// kretprobe runs.
+func Ways(p Probe, v *probing.Verdict, typed bool, program string, entered kprobes.Mode) ([]Way, error) {
 	point := func(name string) string { return named(name, program) }
 	one := func(what, name string) Way { return Way{Name: what, Plus: []string{point(name)}} }
 	entry := v != nil && v.Kind == kprobes.Ftrace.String()
@@ -81,8 +82,8 @@ func Ways(p Probe, v *probing.Verdict, typed bool, program string) ([]Way, error
 		return ways, nil
 	case attaching.Kretprobe:
 		own := one("kretprobe, entry "+runs(v), "kretprobe")
-		if !entry {
-			own.Plus, own.Less = append(own.Plus, point(byMode[mode(v)])), []string{point("kprobe")}
+		if mode(v) != entered {
+			own.Plus, own.Less = append(own.Plus, point(byMode[mode(v)])), []string{point(byMode[entered])}
 		}
 		if entry && typed {
 			return []Way{own, one("fexit", "fexit")}, nil

@@ -61,7 +61,7 @@ func TestWays(t *testing.T) {
 		{"usdt:f", nil, false, "count", "usdt-count"},
 	} {
 		p := require.Must(Parse(x.probe))(t)
-		ways, err := Ways(p, x.v, x.typed, x.program)
+		ways, err := Ways(p, x.v, x.typed, x.program, kprobes.Ftrace)
 		var got []string
 		for _, w := range ways {
 			text := strings.Join(w.Plus, "+")
@@ -71,6 +71,12 @@ func TestWays(t *testing.T) {
 			got = append(got, text)
 		}
 		require.That(t, strings.Join(got, " ") == x.want && (err == nil) == (x.want != ""), "%s: %q, %v; want %q", x.probe, got, err, x.want)
+	}
+	for v, want := range map[*probing.Verdict]Way{ // where no probe rests on ftrace
+		emulated: {Plus: []string{"kretprobe"}}, jump: {Plus: []string{"kretprobe", "kprobe-opt"}, Less: []string{"kprobe-emulated"}},
+	} {
+		ways := require.Must(Ways(require.Must(Parse("kretprobe:f"))(t), v, false, "empty", kprobes.Emulated))(t)
+		require.That(t, slices.Equal(ways[0].Plus, want.Plus) && slices.Equal(ways[0].Less, want.Less), "%+v: %+v", v, ways)
 	}
 }
 
