@@ -140,3 +140,29 @@ func armUnderQemu(t *testing.T, c distro.Config) string {
 		"-dtb", write("tree", tree), "-initrd", write("initrd", c.Initrd), "-append", c.Command)
 	return printed(t, cmd, "Power down")
 }
+
+// TestBPFOnARM has a kernel of ARM interpret programs of BPF and compile them, here and under qemu. It counts exactly, and where it compiles it
+// takes no atomic addition.
+func TestBPFOnARM(t *testing.T) {
+	const what = "programs of BPF on ARM, here and under qemu"
+	c := armConfig(t)
+	gcc := hosttools.Compiler(t, "arm-linux-gnueabi-gcc", "arm", "gcc-arm-linux-gnueabi", what)
+	file := filepath.Join(t.TempDir(), "init")
+	out, err := exec.Command(gcc, "-marm", "-march=armv7-a", "-mfloat-abi=soft", "-Os", "-ffreestanding", "-fno-pic", "-nostdlib", "-static", "-Iinit", "-o", file,
+		"testdata/counts.c").CombinedOutput()
+	require.Need(t, err == nil, "%v: %s", err, out)
+	c.Initrd = distro.Initrd([]distro.File{{Name: "proc", Mode: distro.ModeFolder}, {Name: "init", Mode: distro.ModeProgram, Data: require.Must(os.ReadFile(file))(t)}})
+	c.Untimed = true
+	for compiles, atomic := range map[string]string{"0": "atomic: 0x4", "1": "atomic: error 0x20c"} {
+		c.Command = distro.ARMCommand(1) + " sysctl.net.core.bpf_jit_enable=" + compiles
+		got, want := saidByInit(bootOnARM(t, c).Console()), saidByInit(armUnderQemu(t, c))
+		require.Equal(t, got, want, "what /init says with bpf_jit_enable=%s", compiles)
+		require.That(t, strings.Contains(got, atomic) && strings.Contains(got, "counted: 0x3e8"), "bpf_jit_enable=%s:\n%s", compiles, got)
+	}
+}
+
+// saidByInit has the lines that are on a console from the first one of /init on.
+func saidByInit(console string) string {
+	_, text, _ := strings.Cut(console, "init: running")
+	return strings.Join(plain(text), "\n")
+}
