@@ -244,8 +244,20 @@ func TestRefused(t *testing.T) {
 		_, err := Read("k", b, nil)
 		require.That(t, err != nil && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), "k"), "got %v, want %q", err, want)
 	}
+	binary.LittleEndian.PutUint16(old[setupVersion:], lowestVersion)
+	require.NoError(t, require.Err(Read("k", old, nil)))
 	power := &image.Image{}
 	require.That(t, require.Err(symbols(power)) != nil, "an image without sections has symbols")
+}
+
+// TestNamesOfKallsyms walks names up to where the tokens begin, and wants each to have a byte.
+func TestNamesOfKallsyms(t *testing.T) {
+	for text, want := range map[string]bool{"\x01a\x02bc\x01d\x00\x00\x00\x00\x00": true, "\x01a\x00\x01c\x01d\x00\x00\x00\x00\x00": false, "\x01a\x02bc\x01d\x00\x04\x00\x00\x00": false, "\x01a\x02bc\x01d\x00\x00": false} {
+		k := &kallsyms{b: []byte(text), align: 4, first: len(text), steps: 3}
+		require.Equal(t, k.check(0, 3), want, "whether %q has three names", text)
+	}
+	k := &kallsyms{b: make([]byte, 64), align: 4, first: 64, steps: 2}
+	require.That(t, !k.check(0, 3), "three names in two steps")
 }
 
 // TestDistribution reads the kernels of a distribution. Linker symbols must lie at the beginnings of the sections
