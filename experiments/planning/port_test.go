@@ -152,6 +152,15 @@ func TestYearOfAKernel(t *testing.T) {
 	}
 }
 
+// TestImageAndYear wants an image and a year that are both named to fit, in either order.
+func TestImageAndYear(t *testing.T) {
+	sets := []string{"kernel.image=x86_64-2010", `kernel.era="2006"`}
+	for range 2 {
+		require.Error(t, require.Err(planning.NewLoader().Plan("crowding", sets)), `image "x86_64-2010" is isa x86_64, era 2010; the experiment says`, "%q", sets)
+		slices.Reverse(sets)
+	}
+}
+
 // TestClocksOfTimers refuses rates that the timer of a processor does not have, and takes those that it has.
 func TestClocksOfTimers(t *testing.T) {
 	exptest.Alone(t)
