@@ -53,7 +53,7 @@ func (b *bench) userSite(p *schema.Point) (*site, error) {
 	return userSiteOf(p, text, at, im.Machine, calls), nil
 }
 
-// uretprobeCall is a function of kernels of x86-64 from 6.11 on, to which probed functions return: it enters the kernel by a system call
+// uretprobeCall is a function of kernels from 6.11 on, to which probed functions return: it enters the kernel by a system call
 // (uretprobe(2)).
 const uretprobeCall = "uretprobe_trampoline_entry"
 

@@ -173,7 +173,7 @@ func (k *kallsyms) length(at int) (n, next int, ok bool) {
 	return n&0x7f | int(k.b[at+1])<<7, at + 2, true
 }
 
-// addresses decodes the addresses of the symbols, from before the names or from behind the tokens. Those of the right
+// addresses decodes the addresses of the symbols, from before the names or from behind the tokens. Addresses in the right
 // layout are in order and lie in the kernel.
 func (k *kallsyms) addresses(im *image.Image) ([]uint64, error) {
 	before := k.number - k.word // the base stands directly before the number of symbols
