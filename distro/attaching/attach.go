@@ -258,8 +258,16 @@ func (a *attacher) perfOn(cpu uint64, m *Memory, attr fields) error {
 	if err != nil || a.way.bare != "" {
 		return err
 	}
-	return a.link(attachPerfEvent, uint64(fd))
+	err = a.link(attachPerfEvent, uint64(fd))
+	if a.cookie == 0 && is(err, invalid) {
+		_, err = call(a, a.what, callIoctl, a.Memory(), uint64(fd), setProgram, a.fd)
+	}
+	return err
 }
+
+// setProgram gives a perf event a program in a kernel without links of such events, as 5.10 is (include/uapi/linux/perf_event.h,
+// PERF_EVENT_IOC_SET_BPF).
+const setProgram = 0x40042408
 
 func (a *attacher) link(kind uint32, to uint64) error {
 	attr := make(fields, 48)
@@ -300,14 +308,20 @@ func (a *attacher) kprobe() error {
 	attr.u64(56, m.text(a.Target))
 	attr.u64(64, a.Offset)
 	err = a.perf(m, attr)
-	if refused := (*Refused)(nil); errors.As(err, &refused) && refused.Errno == noEntry {
+	if is(err, noEntry) {
 		return fmt.Errorf("%w: it has no function %s", err, a.Target)
 	}
 	return err
 }
 
-// noEntry is the error number of what is not there.
-const noEntry = 2
+// Error numbers (include/uapi/asm-generic/errno-base.h).
+const notPermitted, noEntry, invalid = 1, 2, 22
+
+// is tells whether a kernel refused a call by a number.
+func is(err error, errno int) bool {
+	refused := (*Refused)(nil)
+	return errors.As(err, &refused) && refused.Errno == errno
+}
 
 // probe is a perf event of a probe. Bit 0 of its configuration is that of return probes (format/retprobe).
 func (a *attacher) probe(kind uint32, returns bool) fields {

@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,15 +21,15 @@ import (
 
 // Numbers of system calls, and commands of bpf(2).
 const (
-	mmap, perfEventOpen, bpf = 9, 298, 321
+	mmap, ioctl, perfEventOpen, prlimit, bpf = 9, 16, 298, 302, 321
 
 	mapCreate, mapUpdateElem, progLoad, progGetNextID, progGetFDByID, objGetInfo, rawTracepointOpen, linkCreate = 0, 2, 5, 11, 13, 15, 17, 28
 )
 
 // numbers32 are system calls of kernels of 32 bits, by their numbers there (syscall(2)).
 var numbers32 = map[elf.Machine]map[uint64]uint64{
-	elf.EM_386: {192: mmap, 336: perfEventOpen, 354: 317, 357: bpf},
-	elf.EM_ARM: {192: mmap, 364: perfEventOpen, 383: 317, 386: bpf},
+	elf.EM_386: {54: ioctl, 192: mmap, 340: prlimit, 336: perfEventOpen, 354: 317, 357: bpf},
+	elf.EM_ARM: {54: ioctl, 192: mmap, 369: prlimit, 364: perfEventOpen, 383: 317, 386: bpf},
 }
 
 // fake is a kernel that answers what loaders ask, or refuses one of its calls with an error number.
@@ -37,6 +38,7 @@ type fake struct {
 	errno      int64
 	files      map[string]string
 	loaded     uint32 // how many programs others have loaded
+	locked     bool   // it makes no map before the limit of locked memory is lifted
 	bare       bool   // it does not tell where programs are
 	interprets bool   // it does not compile programs
 	loads      int
@@ -77,8 +79,10 @@ func (f *fake) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, 
 		}
 		binary.LittleEndian.PutUint32(id[4:], binary.LittleEndian.Uint32(id)+1)
 		return 0, nil
-	case key == f.refuse:
+	case key == f.refuse, number == bpf && args[0] == mapCreate && f.locked:
 		return -f.errno, nil
+	case number == prlimit:
+		f.locked = !bytes.Equal(at(args[2])[:16], bytes.Repeat([]byte{0xff}, 16))
 	case number == bpf && args[0] == mapUpdateElem:
 		value := make([]byte, 8)
 		copy(value, at(binary.LittleEndian.Uint64(at(args[1])[16:])))
@@ -152,6 +156,17 @@ func with(f fake) *fake {
 	return &f
 }
 
+// TestOlderKernels gives a perf event its program where the kernel has no links of them, and lifts the limit for maps where one is refused.
+func TestOlderKernels(t *testing.T) {
+	for _, f := range []fake{
+		{refuse: linkCreate | 1<<32, errno: 22}, {locked: true, errno: 1}, {locked: true, errno: 1, machine: elf.EM_386}, {locked: true, errno: 1, machine: elf.EM_ARM},
+	} {
+		k := with(f)
+		require.NoError(t, require.Err(attaching.Attach(k, attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Count, Target: "f", Hits: 1}, nil)))
+		require.That(t, slices.Contains(k.made, ioctl) == !f.locked && slices.Contains(k.made, prlimit) == f.locked, "calls %d", k.made)
+	}
+}
+
 // TestRefusals names what is refused, by the error number, and shows what the verifier said.
 func TestRefusals(t *testing.T) {
 	kprobe := attaching.Attachment{Way: attaching.Kprobe, Program: attaching.Empty, Target: "f"}
@@ -161,7 +176,7 @@ func TestRefusals(t *testing.T) {
 		a      attaching.Attachment
 	}{
 		"refused to attach kprobe to f: error 2 (ENOENT)":              {fake{refuse: perfEventOpen, errno: 2}, kprobe},
-		"refused to attach kprobe to f: error 22 (EINVAL)":             {fake{refuse: linkCreate | 1<<32, errno: 22}, kprobe},
+		"refused to attach kprobe to f: error 5 (EIO)":                 {fake{refuse: linkCreate | 1<<32, errno: 5}, kprobe},
 		"error 13 (EACCES); the verifier says:\n0: R0 !read_ok":        {fake{refuse: progLoad | 1<<32, errno: 13}, kprobe},
 		"refused to create the map count: error 1":                     {fake{refuse: mapCreate | 1<<32, errno: 1}, count},
 		"refused to map the map count: error 12 (ENOMEM)":              {fake{refuse: mmap, errno: 12}, count},

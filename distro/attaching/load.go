@@ -101,6 +101,9 @@ func (l *loader) create(name string, s *ebpf.MapSpec) error {
 		attr.u32(20, uint32(l.maps[inner]))
 	}
 	n, err := bpf(l, "create the map "+name, mapCreate, l.Memory(), attr)
+	if is(err, notPermitted) && l.unlock() == nil {
+		n, err = bpf(l, "create the map "+name, mapCreate, l.Memory(), attr)
+	}
 	if err != nil {
 		return err
 	}
@@ -119,6 +122,14 @@ func (l *loader) create(name string, s *ebpf.MapSpec) error {
 	attr = make(fields, 8)
 	attr.u32(0, uint32(n))
 	_, err = bpf(l, "freeze the map "+name, mapFreeze, l.Memory(), attr)
+	return err
+}
+
+// unlock lifts the limit of locked memory, which maps count for in kernels as 5.10 (RLIMIT_MEMLOCK, getrlimit(2)).
+func (l *loader) unlock() error {
+	const locked = 8
+	m, unlimited := l.Memory(), fields(bytes.Repeat([]byte{0xff}, 16))
+	_, err := call(l, "lift the limit of locked memory", callPrlimit, m, 0, locked, m.put(unlimited), 0)
 	return err
 }
 
@@ -186,7 +197,7 @@ func (l *loader) load(p *ebpf.ProgramSpec, t target) (fd int64, loaded Program, 
 // uncompiled says why a kernel of 32 bits takes no program that it was told to compile and cannot.
 func uncompiled(of elf.Machine, err error) error {
 	const notSupported = 524
-	if refused := (*Refused)(nil); errors.As(err, &refused) && refused.Errno == notSupported && machineOf(of).word < 8 {
+	if is(err, notSupported) && machineOf(of).word < 8 {
 		return fmt.Errorf("%w; the kernel's compiler for %s lacks an instruction of it, such as an atomic addition: compile it without, or have the "+
 			"kernel interpret it by leaving sysctl.net.core.bpf_jit_enable out of linux.append", err, machineOf(of).name)
 	}
@@ -292,7 +303,7 @@ func Loaded(g Guest) (out []Program, err error) {
 		attr.u32(0, id)
 		at := m.put(attr)
 		_, err := call(g, "tell of the next program", callBPF, m, progGetNextID, at, uint64(len(attr)))
-		if refused := (*Refused)(nil); errors.As(err, &refused) && refused.Errno == noEntry {
+		if is(err, noEntry) {
 			return out, apart(out)
 		}
 		if err != nil {

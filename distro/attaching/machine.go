@@ -5,7 +5,9 @@ import "debug/elf"
 // System calls. They are named by their numbers on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl).
 const (
 	callMmap          = 9
+	callIoctl         = 16
 	callPerfEventOpen = 298
+	callPrlimit       = 302
 	callSeccomp       = 317
 	callBPF           = 321
 )
@@ -24,15 +26,18 @@ type machine struct {
 var (
 	x8664 = machine{
 		name: "x86-64", word: 8, prefix: "__x64_sys_", wrapped: 1,
-		numbers: map[uint64]uint64{callMmap: callMmap, callPerfEventOpen: callPerfEventOpen, callSeccomp: callSeccomp, callBPF: callBPF},
+		numbers: map[uint64]uint64{
+			callMmap: callMmap, callIoctl: callIoctl, callPerfEventOpen: callPerfEventOpen, callPrlimit: callPrlimit,
+			callSeccomp: callSeccomp, callBPF: callBPF,
+		},
 	}
 	i386 = machine{
 		name: "i386", word: 4, prefix: "__ia32_sys_", wrapped: 1,
-		numbers: map[uint64]uint64{callMmap: 192, callPerfEventOpen: 336, callSeccomp: 354, callBPF: 357},
+		numbers: map[uint64]uint64{callMmap: 192, callIoctl: 54, callPerfEventOpen: 336, callPrlimit: 340, callSeccomp: 354, callBPF: 357},
 	}
 	arm = machine{
 		name: "ARM", word: 4, prefix: "sys_",
-		numbers: map[uint64]uint64{callMmap: 192, callPerfEventOpen: 364, callSeccomp: 383, callBPF: 386},
+		numbers: map[uint64]uint64{callMmap: 192, callIoctl: 54, callPerfEventOpen: 364, callPrlimit: 369, callSeccomp: 383, callBPF: 386},
 	}
 )
 
@@ -49,7 +54,7 @@ func machineOf(m elf.Machine) *machine {
 // Attaches reports whether a system call of a machine attaches something, and does not merely prepare that: number and first argument.
 func Attaches(of elf.Machine, number, first uint64) bool {
 	switch n := machineOf(of).numbers; number {
-	case n[callPerfEventOpen], n[callSeccomp]:
+	case n[callIoctl], n[callPerfEventOpen], n[callSeccomp]:
 		return true
 	case n[callBPF]:
 		return first == linkCreate || first == rawTracepointOpen
