@@ -137,7 +137,7 @@ func (a *app) whatIf(o *whatIfOptions, keep string, workers int) error {
 			return fail(exitUsage, fmt.Errorf("what-if: the kernel has no tracepoint %s: it has no function %s", o.probe.Target, f))
 		}
 	}
-	p, err := a.attachPlan(o, mach.ISA)
+	p, err := a.attachPlan(o, mach.ISA, whatif.Settings(v, o.program))
 	if err != nil {
 		return fail(exitUsage, err)
 	}
@@ -187,12 +187,12 @@ func (o *whatIfOptions) verdict(k *probing.Kernel, q *whatif.Question) (*probing
 }
 
 // attachPlan plans the experiment with the measurements: that of the instruction set, where there is one.
-func (a *app) attachPlan(o *whatIfOptions, isa string) (*schema.Plan, error) {
+func (a *app) attachPlan(o *whatIfOptions, isa string, settings []string) (*schema.Plan, error) {
 	name := attachExperiment
 	if own := name + "-" + isa; slices.Contains(experiments.Names(), own) {
 		name = own
 	}
-	p, err := a.loader.Plan(name, []string{"linux.kernel=" + o.explain.boot.kernel, "machine=" + o.explain.boot.machine})
+	p, err := a.loader.Plan(name, append([]string{"linux.kernel=" + o.explain.boot.kernel, "machine=" + o.explain.boot.machine}, settings...))
 	if err == nil {
 		err = lacking(p)
 	}

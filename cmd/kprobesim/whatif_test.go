@@ -95,7 +95,7 @@ func TestAttachCosts(t *testing.T) {
 	o.limits = &running.Limit{}
 	keep := t.TempDir()
 	for range 2 {
-		cycles := require.Must(a.attachCosts(require.Must(a.attachPlan(&o, "x86_64"))(t), &o, []string{"kprobe"}, keep, 1))(t)
+		cycles := require.Must(a.attachCosts(require.Must(a.attachPlan(&o, "x86_64", nil))(t), &o, []string{"kprobe"}, keep, 1))(t)
 		require.Got(cycles("kprobe"))(t, 7, "a hit")
 		require.Error(t, require.Err(cycles("fentry")), "no point fentry", "a point that nobody asked for")
 	}

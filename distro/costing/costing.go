@@ -172,7 +172,7 @@ func (l *Lab) run(o measuring.Order) (*sample, error) {
 	return s, nil
 }
 
-// Measure measures a hit of a mode: "ftrace", "emulated", "stepped" or "optimized". It is nil where no instruction that
+// Measure measures a hit of a mode: "ftrace", "emulated", "stepped", "boosted" or "optimized". It is nil where no instruction that
 // every call executes is of that mode.
 func (l *Lab) Measure(mode string) (*Cost, error) {
 	fn := ""
@@ -192,7 +192,7 @@ func (l *Lab) Measure(mode string) (*Cost, error) {
 	var failed error
 	for _, at := range l.rules.Starts(start) {
 		v := l.rules.At(at)
-		if !v.Probe || !v.Event && l.module == nil || Mode(&v) != mode && !(mode == "stepped" && v.Kind == mode) {
+		if !v.Probe || !v.Event && l.module == nil || Mode(&v) != mode && !((mode == "stepped" || mode == "boosted") && v.Kind == mode) {
 			continue
 		}
 		c, err := l.measureAt(fmt.Sprintf("%s+%d", fn, at-start), fn, at-start, mode)

@@ -109,7 +109,19 @@ func Ways(p Probe, v *probing.Verdict, typed bool, program string, entered kprob
 
 // byMode has the points of kprobes.
 var byMode = map[kprobes.Mode]string{
-	kprobes.Ftrace: "kprobe", kprobes.Optimized: "kprobe-opt", kprobes.Stepped: "kprobe-step", kprobes.Emulated: "kprobe-emulated",
+	kprobes.Ftrace: "kprobe", kprobes.Optimized: "kprobe-opt", kprobes.Stepped: stepPoint, kprobes.Emulated: "kprobe-emulated",
+	kprobes.Boosted: stepPoint,
+}
+
+// stepPoint runs a copy of the instruction.
+const stepPoint = "kprobe-step"
+
+// Settings have the points of the experiment run as a hit at the place does: a kernel that boosts a copy has no step there.
+func Settings(v *probing.Verdict, program string) []string {
+	if v == nil || mode(v) != kprobes.Boosted {
+		return nil
+	}
+	return []string{"points." + named(stepPoint, program) + ".mode=" + kprobes.Boosted.String()}
 }
 
 // mode is how hits run once the kernel has done what it will.
@@ -131,6 +143,8 @@ func runs(v *probing.Verdict) string {
 		return "optimized"
 	case kprobes.Emulated:
 		return "a breakpoint"
+	case kprobes.Boosted:
+		return "a breakpoint, boosted"
 	}
 	return "two breakpoints"
 }

@@ -36,6 +36,12 @@ func TestWays(t *testing.T) {
 	jump := &probing.Verdict{Probe: true, Kind: kprobes.Stepped.String(), Optimized: true}
 	steps := &probing.Verdict{Probe: true, Kind: kprobes.Stepped.String()}
 	emulated := &probing.Verdict{Probe: true, Kind: kprobes.Emulated.String()}
+	boosted, leaps := &probing.Verdict{Probe: true, Kind: kprobes.Boosted.String()}, &probing.Verdict{Probe: true, Kind: kprobes.Boosted.String(), Optimized: true}
+	for v, want := range map[*probing.Verdict]string{nil: "[]", steps: "[]", leaps: "[]", boosted: "[points.kprobe-step-count.mode=boosted]"} {
+		require.Equal(t, fmt.Sprint(Settings(v, "count")), want, "settings")
+	}
+	require.Equal(t, fmt.Sprint(Settings(boosted, "empty"), require.Must(Ways(require.Must(Parse("kprobe:f+5"))(t), boosted, true, "empty", 0))(t)[0].Name),
+		"[points.kprobe-step.mode=boosted]kprobe, a breakpoint, boosted", "a way that boosts")
 	for _, x := range []struct {
 		probe   string
 		v       *probing.Verdict
@@ -47,6 +53,8 @@ func TestWays(t *testing.T) {
 		{"kprobe:f", ftrace, false, "empty", "kprobe"},
 		{"kprobe:f+5", jump, true, "ringbuf", "kprobe-opt-ringbuf"},
 		{"kprobe:f+5", steps, true, "empty", "kprobe-step"},
+		{"kprobe:f+5", boosted, true, "empty", "kprobe-step"},
+		{"kprobe:f+5", leaps, true, "empty", "kprobe-opt"},
 		{"kprobe:f+5", emulated, true, "empty", "kprobe-emulated"},
 		{"kretprobe:f", ftrace, true, "empty", "kretprobe fexit"},
 		{"kretprobe:f", steps, true, "empty", "kretprobe+kprobe-step-kprobe"},
