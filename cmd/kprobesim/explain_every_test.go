@@ -62,7 +62,7 @@ func TestExplainEvery(t *testing.T) {
 	require.That(t, all[0].Probe && strings.HasPrefix(all[0].Instruction, "push") && all[7].Rule == "blacklist" && all[7].Place == "black+0x2", "%+v", all)
 	out.Reset()
 	require.NoError(t, a.printVerdicts(&explainOptions{all: true, format: "text"}, c, k, nil, nil))
-	for _, s := range []string{"a hit is", "stepped", "        3  37.50 %  blacklist", "black+0x0  push", "        8  places\n"} {
+	for _, s := range []string{"a hit is", "boosted", "        3  37.50 %  blacklist", "black+0x0  push", "        8  places\n"} {
 		require.That(t, strings.Contains(out.String(), s), "%q is not in\n%s", s, out.String())
 	}
 }

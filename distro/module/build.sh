@@ -19,7 +19,7 @@ if [ -d "$headers/arch/arm" ]; then
   arch=arm cross=arm-linux-gnueabi-
 fi
 # Types of the module for BPF would take another tool, and no probe needs them.
-# The packages' own Makefile names its other half by the folder where that would be installed.
-make -s -C "$headers" -f "${headers%/*}/$common/Makefile" ARCH=$arch CROSS_COMPILE=$cross KERNELRELEASE="$release" CC="${cross}gcc-12" \
+# The packages' own Makefile names its other half, and from 6.13 on also itself, by the folder where that would be installed.
+make -s -C "$headers" -f "${headers%/*}/$common/Makefile" ARCH=$arch CROSS_COMPILE=$cross KBUILD_OUTPUT="$headers" KERNELRELEASE="$release" CC="${cross}gcc-12" \
   M="$work" CONFIG_DEBUG_INFO_BTF_MODULES= modules
 "${cross}objcopy" --strip-debug "$work/$name.ko" "$2"

@@ -124,7 +124,7 @@ static const char *hit_as(const struct kind *k, unsigned int n)
 		return "f";
 	if (!strcmp(k->hit, "o") && optimized(n))
 		return "o";
-#if SINCE(5, 13, 0)
+#if SINCE(5, 13, 0) || SINCE(5, 10, 223) && !SINCE(5, 11, 0) /* at the latest, of that branch */
 	if (p->ainsn.emulate_op)
 		return "e";
 #endif
