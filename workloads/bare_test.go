@@ -13,7 +13,7 @@ import (
 // defined.
 var defines = map[string]string{
 	"preempt": "-DPREEMPT", "stepping": "-DNO_BOOST", "trapping": "-DTRAP_RETURNS", "userprobes": "-DUSERPROBES",
-	"nokprobes": "-DNO_KPROBES", "untraced": "", "ordered": "-DORDERED",
+	"nokprobes": "-DNO_KPROBES", "nmi": "-DNMI", "untraced": "", "ordered": "-DORDERED",
 }
 
 // selfTestTools names the tools that build and run the self-test, by instruction set.
