@@ -52,7 +52,7 @@ func measureAgrees(t *testing.T, pattern string, absent ...string) {
 	}
 }
 
-// kindsOfHits are those of the module, in its order.
+// kindsOfHits has the kinds of the module, in its order.
 var kindsOfHits = []string{"f", "e", "k", "b", "o", "rf", "re", "rk", "rb", "ro"}
 
 // lacks tells whether a kernel has no hits of a kind.
