@@ -30,10 +30,7 @@ var update = flag.Bool("update", false, "write the golden file of this package a
 // of another type or unknown. The golden file has how many are refused and the sum of all that was read, so that a limit that
 // moves shows. KPROBESIM_OUTCOMES names a file that takes the descriptions and errors.
 func TestEveryKey(t *testing.T) {
-	var isas []*cpus.ISA
-	for _, target := range targets.List() {
-		isas = append(isas, target.ISA)
-	}
+	isas := instructionSets()
 	whole := *update || hosttools.Whole(t, "each key with eight values", "with two")
 	var out, all strings.Builder
 	for _, name := range []string{"testdata/rare", "power5-1656", "tc2-cortex-a15"} {
@@ -194,10 +191,7 @@ func numberOf(text string) (int64, bool) {
 // TestLimitsOfKeys sets all keys that have limits to both of them, and to the next number on either side. The golden file has the
 // limits, and what another check says of numbers within.
 func TestLimitsOfKeys(t *testing.T) {
-	var isas []*cpus.ISA
-	for _, target := range targets.List() {
-		isas = append(isas, target.ISA)
-	}
+	isas := instructionSets()
 	var out strings.Builder
 	for _, name := range []string{"testdata/rare", "power5-1656", "tc2-cortex-a15"} {
 		root, units := document(t, name), map[string]string{}
@@ -270,10 +264,7 @@ func TestInherited(t *testing.T) {
 // TestKeysOfTests wants each key that a description may have in the descriptions of these tests, but for the alternatives and what
 // others test.
 func TestKeysOfTests(t *testing.T) {
-	var isas []*cpus.ISA
-	for _, target := range targets.List() {
-		isas = append(isas, target.ISA)
-	}
+	isas := instructionSets()
 	b := require.Must(json.Marshal(doc.Describe(100, func(root *doc.Node, errs *doc.Errors) { machines.Read(root, isas, errs) })))(t)
 	known := map[string]bool{}
 	for _, m := range regexp.MustCompile(`"([a-z][a-z0-9_]*)":\{"`).FindAllSubmatch(b, -1) {
@@ -297,6 +288,14 @@ func TestKeysOfTests(t *testing.T) {
 func allKeys(n *doc.Node) (all []string) {
 	for _, f := range n.Fields {
 		all = append(append(all, f.Key), allKeys(f.Value)...)
+	}
+	return all
+}
+
+// instructionSets returns the instruction sets of all targets.
+func instructionSets() (all []*cpus.ISA) {
+	for _, target := range targets.List() {
+		all = append(all, target.ISA)
 	}
 	return all
 }

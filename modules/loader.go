@@ -18,7 +18,7 @@ type Loader struct {
 	m       *sim.Machine
 	k       *smp.Kernel
 	probes  *kprobes.Kprobes
-	exports map[string]uint64 // what the kernel exports, nil when it keeps no table of it
+	exports map[string]uint64 // what the kernel exports
 	this    thisLayout
 	loaded  []*Module
 }
@@ -43,11 +43,14 @@ const (
 	initPart     = " (init)" // behind the name of a module: the text that vanishes after its init function
 )
 
-// New returns a loader for a machine with its kernel services and Kprobes. It fails for an image whose table of exports
-// is damaged.
+// New returns a loader for a machine with its kernel services and Kprobes. It fails for an image without a table of exports or
+// with a damaged one, and for one whose debug information has no struct module.
 func New(m *sim.Machine, k *smp.Kernel, probes *kprobes.Kprobes) (*Loader, error) {
 	l := &Loader{m: m, k: k, probes: probes}
-	l.this = newThisLayout(m.Image())
+	var err error
+	if l.this, err = newThisLayout(m.Image()); err != nil {
+		return nil, err
+	}
 	return l, l.readExports()
 }
 

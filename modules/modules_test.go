@@ -14,6 +14,7 @@ import (
 
 	"kprobesim/cpus/cpustest"
 	"kprobesim/image"
+	"kprobesim/image/object"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
@@ -162,7 +163,7 @@ func (r *running) wantError(err error, want string) {
 func TestModuleRuns(t *testing.T) {
 	each(t, func(r *running) {
 		want := r.call("work_checksum", 5, 6)
-		r.load("my_probe", `symbol=work_checksum level=0x2 small=7,8 loud greeting="good day"`)
+		r.load("my_probe", `symbol=work_checksum level=0x2 small=7,8 loud quiet greeting="good day"`)
 		for range 3 {
 			if got := r.call("work_checksum", 5, 6); got != want {
 				r.Errorf("work_checksum returns %#x, without the module %#x", got, want)
@@ -173,7 +174,7 @@ func TestModuleRuns(t *testing.T) {
 		}
 		r.call("my_probe:tell", 2)
 		require.NoError(r, r.l.Unload(r.Call, "my_probe"))
-		text := "planted at work_checksum\ngood day 1 2 8: 19\n6 hits, 3 posts, 3 returns\n"
+		text := "planted at work_checksum\ngood day 1 0 2 8: 19\n6 hits, 3 posts, 3 returns\n"
 		if got := r.sys.Machine.Console(); got != text {
 			r.Errorf("console %q, want %q", got, text)
 		}
@@ -272,6 +273,10 @@ func TestForbiddenInModule(t *testing.T) {
 					r.Errorf("%s: the blacklist has a function of a module that is gone", name)
 				}
 			}
+			m := r.load("divert", "") // at the same place
+			start, _ := m.Text()
+			p := require.Must(r.sys.Probes.Add(r.Call, kprobes.Spec{Addr: start, Handler: "handler_count"}))(r)
+			require.NoError(r, errors.Join(r.sys.Probes.Remove(r.Call, p), r.l.UnloadAll(r.Call)))
 		})
 	}
 }
@@ -345,24 +350,23 @@ func TestLifeCycleErrors(t *testing.T) {
 		if !ok || own.Value != user.this || own.Entry != user.this {
 			r.Errorf("what a module calls itself is %+v, %v; want %#x", own, ok, user.this)
 		}
-		if name := r.l.this.name; name.Size > 1 {
-			text := require.Must(r.l.m.ReadString(user.this + name.Offset))(t)
-			require.Equal(t, text, "user_of", "the name in the kernel")
-		}
-		if refs := r.l.this.refs; refs.Size == 4 {
-			held := func(n uint64) { require.NoError(t, r.l.m.Store(user.this+refs.Offset, 4, n)) }
-			held(2)
-			r.wantError(r.l.Unload(r.Call, "user_of"), "module user_of cannot be unloaded: 2 references are held: -EBUSY")
-			held(0)
-		}
-		if err := r.l.UnloadAll(r.Call); err != nil {
-			r.Error(err)
-		}
-		if at, _, ok := r.l.m.Image().Section(exportSection); ok { // kernels of the first years have none
-			word := r.l.m.Image().Bits / 8
-			require.NoError(t, r.l.m.Store(at+uint64(word), word, 8))
-			r.wantError(require.Err(New(r.l.m, r.l.k, r.l.probes)), "name of an exported symbol: ")
-		}
+		text := require.Must(r.l.m.ReadString(user.this + r.l.this.name.Offset))(t)
+		require.Equal(t, text, "user_of", "the name in the kernel")
+		held := func(n uint64) { require.NoError(t, r.l.m.Store(user.this+r.l.this.refs.Offset, 4, n)) }
+		held(2)
+		r.wantError(r.l.Unload(r.Call, "user_of"), "module user_of cannot be unloaded: 2 references are held: -EBUSY")
+		held(0)
+		require.NoError(r, r.l.Unload(r.Call, "user_of"))
+		probe, _ := r.l.find("my_probe")
+		all := probe.m.Symbols
+		probe.m.Symbols = slices.DeleteFunc(slices.Clone(all), func(s object.Defined) bool { return s.Name == exitFunction })
+		r.wantError(r.l.Unload(r.Call, "my_probe"), "module my_probe cannot be unloaded: it has an init function and no exit function: -EBUSY")
+		probe.m.Symbols = all
+		require.NoError(r, r.l.UnloadAll(r.Call))
+		at, _, _ := r.l.m.Image().Section(exportSection)
+		word := r.l.m.Image().Bits / 8
+		require.NoError(t, r.l.m.Store(at+uint64(word), word, 8))
+		r.wantError(require.Err(New(r.l.m, r.l.k, r.l.probes)), "name of an exported symbol: ")
 	})
 }
 
@@ -412,11 +416,50 @@ func TestFunctionTracerKnowsModules(t *testing.T) {
 	}
 }
 
-// A module that leaves without unregistering is an error by its name and the probe's.
+// A module that leaves without unregistering is an error by its name and the probe's, as is one that leaves a timer.
 func TestLeftBehind(t *testing.T) {
+	for leaves, want := range map[string]string{
+		"leaves=1": "probe at work_checksum+0x0 registered by module my_probe is still registered",
+		"leaves=2": "module my_probe has left timers started, 1 of them",
+	} {
+		each(t, func(r *running) {
+			r.load("my_probe", leaves)
+			err := r.l.Unload(r.Call, "my_probe")
+			r.wantError(err, want)
+			require.Equal(r, strings.Count(err.Error(), "\n"), 0, "%v: lines behind the first", err)
+		})
+	}
+}
+
+// A kernel without Kprobes says why modules fail there. The same number of another kernel, or another number, says nothing of it.
+func TestKernelWithoutKprobes(t *testing.T) {
+	const why = "which is built without Kprobes"
+	for _, x := range []struct{ image, parameters, want string }{
+		{"x86_64-2010-nokprobes", "", why},
+		{"x86_64-2010-nokprobes", "fails=22", "returned -EINVAL: it is not loaded"},
+		{"x86_64-2010", "fails=38", "returned -ENOSYS: it is not loaded"},
+	} {
+		boot(t, kernel{image: x.image}, kprobes.Default(), func(r *running) {
+			r.k.image = "x86_64-2010"
+			r.wantError(require.Err(r.l.Load(r.Call, r.file("my_probe"), x.parameters)), x.want)
+		})
+	}
+}
+
+// The kernel has room for the letters of a name and its end.
+func TestLongNames(t *testing.T) {
 	each(t, func(r *running) {
-		r.load("my_probe", "leaves=1")
-		r.wantError(r.l.Unload(r.Call, "my_probe"), "probe at work_checksum+0x0 registered by module my_probe is still registered")
+		f := r.file("divert")
+		for _, letters := range []int{r.l.this.name.Size - 1, r.l.this.name.Size} {
+			f.Name = strings.Repeat("x", letters)
+			_, err := r.l.Load(r.Call, f, "")
+			if letters < r.l.this.name.Size {
+				require.NoError(r, err)
+			} else {
+				r.wantError(err, fmt.Sprintf("its name has more than %d letters: rename the file", letters-1))
+			}
+		}
+		require.NoError(r, r.l.UnloadAll(r.Call))
 	})
 }
 
@@ -493,10 +536,4 @@ func TestName(t *testing.T) {
 	f, err := Read("dir/user-Az09.ko", b)
 	require.That(t, err == nil && f.Name == "user_Az09", "%+v, %v", f, err)
 	require.Error(t, require.Err(Read("x.o", []byte("no"))), "x.o: is no ELF file", "")
-}
-
-// TestPlainLayout has a kernel without debug information keep names of up to a quarter of what a module has.
-func TestPlainLayout(t *testing.T) {
-	l := newThisLayout(&image.Image{})
-	require.That(t, l.size == plainModule && l.name == image.Field{Size: plainModule / 4} && l.refs.Size == 0 && l.state.Size == 0, "%+v", l)
 }

@@ -13,12 +13,12 @@ import (
 // exportSection has records of an address and a pointer to a name, in the kernel and in modules alike.
 const exportSection = "__ksymtab"
 
-// readExports reads what the kernel exports. Without a table, every symbol of it counts.
+// readExports reads what the kernel exports.
 func (l *Loader) readExports() error {
 	im := l.m.Image()
 	at, size, ok := im.Section(exportSection)
 	if !ok {
-		return nil
+		return fmt.Errorf("image %s has no section %s of exported symbols: build it with the guest's build.sh", im.Name, exportSection)
 	}
 	l.exports = map[string]uint64{}
 	word := uint64(im.Bits / 8)
@@ -88,24 +88,17 @@ func (l *Loader) resolve(mod *Module, name string) (object.Symbol, bool) {
 
 // inKernel finds a name that the kernel exports.
 func (l *Loader) inKernel(name string) (object.Symbol, bool) {
-	if l.exports != nil {
-		if _, ok := l.exports[name]; !ok {
-			return object.Symbol{}, false
-		}
-	}
-	im := l.m.Image()
-	s, ok := im.Symbol(name)
-	if !ok || s.Module != "" {
+	if _, ok := l.exports[name]; !ok {
 		return object.Symbol{}, false
 	}
-	f, _ := im.Func(name)
+	f, _ := l.m.Image().Func(name)
 	return object.Symbol{Value: f.Pointer, Entry: f.Entry, TOC: f.TOC}, true
 }
 
 // thisLayout is where things are in the kernel's struct module.
 type thisLayout struct {
 	size              uint64
-	name, refs, state image.Field // of size 0 where the kernel has no such member
+	name, refs, state image.Field
 }
 
 // Values of a module's state, as of the kernel's enum module_state.
@@ -115,52 +108,32 @@ const (
 	stateGoing
 )
 
-// plainModule is the size of what a module has for its struct module in a kernel without that structure.
-const plainModule = 256
-
-// newThisLayout finds the structure in the debug information of the kernel, if it has one.
-func newThisLayout(im *image.Image) thisLayout {
-	l := thisLayout{size: plainModule, name: image.Field{Size: plainModule / 4}}
-	st, err := im.Struct("module")
-	if err != nil {
-		return l
-	}
-	l.size = uint64(max(st.Size, plainModule))
-	l.name, _ = st.Field("name")
-	l.refs, _ = st.Field("refcnt")
-	l.state, _ = st.Field("state")
-	return l
+// newThisLayout finds the structure in the debug information of the kernel.
+func newThisLayout(im *image.Image) (l thisLayout, err error) {
+	l.size, err = im.Layout("module", image.Parts{"name": &l.name, "refcnt": &l.refs, "state": &l.state})
+	return l, err
 }
 
 // newThis makes the struct module of a module, at an address that its code reaches.
 func (l *Loader) newThis(name string) (uint64, error) {
-	text, room := append([]byte(name), 0), l.this.name.Size
-	if room > 1 && len(text) > room {
-		return 0, fmt.Errorf("its name has more than %d letters: rename the file", room-1)
+	text := append([]byte(name), 0)
+	if len(text) > l.this.name.Size {
+		return 0, fmt.Errorf("its name has more than %d letters: rename the file", l.this.name.Size-1)
 	}
 	at, err := l.m.AllocNear(l.this.size)
 	if err != nil {
 		return 0, err
-	}
-	if room < 2 {
-		return at, nil
 	}
 	return at, l.m.WriteBytes(at+l.this.name.Offset, text)
 }
 
 // setState tells the guest what the module is about to do: the kernel gives no reference to one that goes.
 func (l *Loader) setState(mod *Module, state uint64) error {
-	if l.this.state.Size != 4 {
-		return nil
-	}
-	return l.m.Store(mod.this+l.this.state.Offset, 4, state)
+	return l.m.Store(mod.this+l.this.state.Offset, l.this.state.Size, state)
 }
 
 // references reads how often the module is held.
 func (l *Loader) references(mod *Module) (int32, error) {
-	if l.this.refs.Size != 4 {
-		return 0, nil
-	}
-	n, err := l.m.Load(mod.this+l.this.refs.Offset, 4)
+	n, err := l.m.Load(mod.this+l.this.refs.Offset, l.this.refs.Size)
 	return int32(n), err
 }

@@ -1,19 +1,21 @@
 /* A kprobe and a return probe at a function that a parameter names, with handlers, counters and messages of its own. */
 #include "module.h"
+#include <linux/hrtimer.h>
 
 static char symbol[32] = "work_checksum";
 static int level = 1;
 static unsigned short small[4];
 static unsigned int smalls;
 static char *greeting = "hello";
-static unsigned char loud;
+static unsigned char loud, quiet;
 static int fails;
-static int leaves;
+static int leaves;	/* 1: the kprobe, 2: the timer */
 
 PARAM(symbol, 6);
 PARAM(level, 1);
 PARAM(greeting, 5);
 PARAM(loud, 3);
+PARAM(quiet, 4);
 PARAM(fails, 1);
 PARAM(leaves, 1);
 PARAM_ARRAY(small, 2, &smalls);
@@ -54,8 +56,15 @@ static unsigned long (*indirect)(unsigned long) = module_work;
 
 unsigned long tell(unsigned long n)
 {
-	printk("%s %d %u %u: %lu\n", greeting, loud, smalls, small[1], indirect(n));
+	printk("%s %d %d %u %u: %lu\n", greeting, loud, quiet, smalls, small[1], indirect(n));
 	return hits;
+}
+
+static struct hrtimer timer;
+
+static enum hrtimer_restart elapsed(struct hrtimer *t __unused)
+{
+	return HRTIMER_NORESTART;
 }
 
 static int __init probe_init(void)
@@ -80,7 +89,12 @@ static int __init probe_init(void)
 
 static void __exit probe_exit(void)
 {
-	if (!leaves)
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	timer.function = elapsed;
+	hrtimer_start(&timer, ktime_set(1, 0), HRTIMER_MODE_REL);
+	if (leaves != 2)
+		hrtimer_cancel(&timer);
+	if (leaves != 1)
 		unregister_kprobe(&kp);
 	unregister_kretprobe(&rp);
 	printk("%lu hits, %lu posts, %lu returns\n", hits, posts, returns);
