@@ -220,7 +220,7 @@ func countOf(e *dwarf.Entry) int64 {
 	if n, ok := e.Val(dwarf.AttrCount).(int64); ok && n >= 0 {
 		return n
 	}
-	if n, ok := e.Val(dwarf.AttrUpperBound).(int64); ok && n >= -1 && n < 1<<40 {
+	if n, ok := e.Val(dwarf.AttrUpperBound).(int64); ok && n >= -1 {
 		return n + 1
 	}
 	return -1

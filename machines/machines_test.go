@@ -3,6 +3,7 @@ package machines
 import (
 	_ "embed"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +49,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("fitted on %v", on)
 	}
 	require.That(t, m.Experiment == "folder/figures.toml" && m.CalibratedBy("other", "./folder/figures.toml") && !m.CalibratedBy("other", "figures.toml"), "fitted on the figures of %s", m.Experiment)
+	require.That(t, m.CalibratedBy("other", require.Must(filepath.Abs("folder/figures.toml"))(t)), "a path from the root is another")
 }
 
 // The description states an uncertainty, or it follows from the source.

@@ -320,7 +320,7 @@ func TestLifeCycleErrors(t *testing.T) {
 			"fails=22":                          "module my_probe: its init function returned -EINVAL: it is not loaded",
 			"fails=-3":                          "returned 3, which is neither 0 nor an error number",
 			"symbol=nowhere":                    "returned " + map[bool]string{true: "-EINVAL", false: "-ENOENT"}[r.before2011()],
-			"high=1":                            "unknown parameter \"high\": known are fails, greeting, leaves, level",
+			"high-er=1":                         "unknown parameter \"high_er\": known are fails, greeting, leaves, level",
 			"level=x":                           "parameter level: \"x\" is no number with sign of 4 bytes",
 			"level":                             "it has no value",
 			"small=1,2,3,4,5":                   "5 values: it takes at most 4",
@@ -459,7 +459,9 @@ func TestLongNames(t *testing.T) {
 				r.wantError(err, fmt.Sprintf("its name has more than %d letters: rename the file", letters-1))
 			}
 		}
+		r.load("my_probe", "")
 		require.NoError(r, r.l.UnloadAll(r.Call))
+		require.Equal(r, len(r.sys.Machine.Image().Modules()), 0, "modules of two that are left")
 	})
 }
 

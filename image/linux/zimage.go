@@ -52,7 +52,7 @@ func readZImage(b []byte, kept Keeper) ([]byte, error) {
 // the beginning of memory it lies.
 func zImageSizes(b []byte) (size int, bss, offset uint32, err error) {
 	word := func(at int) uint32 {
-		if at < 0 || at > len(b)-4 {
+		if uint(at) > uint(len(b)-4) { // a sum may be negative where int has 32 bits
 			return 0
 		}
 		return binary.LittleEndian.Uint32(b[at:])

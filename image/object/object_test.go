@@ -418,3 +418,25 @@ func TestRelocatedNothing(t *testing.T) {
 	}
 	require.Error(t, require.Err(Read("x.o", b)), "relocates .text, which has no bytes", "")
 }
+
+// TestAlignment places sections and common symbols at the largest alignment, and refuses twice as much and what is no power of two.
+func TestAlignment(t *testing.T) {
+	b := isas()[0].file(t)
+	f := require.Must(elf.NewFile(bytes.NewReader(b)))(t)
+	headers, text := binary.LittleEndian.Uint64(b[40:]), slices.IndexFunc(f.Sections, func(s *elf.Section) bool { return s.Name == ".text" })
+	for align, fits := range map[uint64]bool{0: true, maxAlign: true, 2 * maxAlign: false, 3: false} {
+		changed := bytes.Clone(b)
+		binary.LittleEndian.PutUint64(changed[headers+uint64(64*text)+48:], align)
+		o, err := Read("x.o", changed)
+		require.That(t, (err == nil) == fits, "a section aligned to %d bytes: %v", align, err)
+		if fits {
+			o.symbols = append(o.symbols, symbol{name: "c", index: elf.SHN_COMMON, size: 1}, symbol{name: "d", index: elf.SHN_COMMON, size: 1})
+		} else {
+			o = &Object{arch: require.Must(Read("x.o", b))(t).arch, symbols: []symbol{{name: "d", index: elf.SHN_COMMON, size: 1}}}
+		}
+		last := &o.symbols[len(o.symbols)-1]
+		last.value = align
+		err = o.place()
+		require.That(t, (err == nil) == fits && (!fits || last.common%max(align, 1) == 0), "a common symbol aligned to %d bytes: %v, at %#x", align, err, last.common)
+	}
+}
