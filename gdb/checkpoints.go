@@ -62,14 +62,15 @@ func (c *Checkpoints) Take(m *sim.Machine) error {
 	if err != nil {
 		return err
 	}
-	c.list = slices.Insert(c.list, place, checkpoint{at, b})
-	c.thin(at)
+	c.insert(place, checkpoint{at, b})
 	return nil
 }
 
-// thin drops the state that is missed least where there are too many: gaps may be as wide as they are far from the present.
-func (c *Checkpoints) thin(now clock.Ticks) {
-	if len(c.list) <= mostCheckpoints {
+// insert inserts a state, and drops the one that is missed least where there are too many: gaps may be as wide as they are far from the
+// present.
+func (c *Checkpoints) insert(place int, x checkpoint) {
+	now := x.at
+	if c.list = slices.Insert(c.list, place, x); len(c.list) <= mostCheckpoints {
 		return
 	}
 	least, drop := 0.0, -1

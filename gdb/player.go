@@ -72,11 +72,14 @@ var errDiffers = errors.New("the machine does not come to the same place in a se
 func (p *player) begin() error {
 	p.start(goal{step: 0, steps: true}, 0)
 	st, err := p.wait()
-	if err == nil && st.reason == ended {
-		err = errors.New("the run ended before its first instruction: " + st.text)
+	switch {
+	case err != nil:
+		return err
+	case st.reason == ended:
+		return errors.New("the run ended before its first instruction: " + st.text)
 	}
 	p.first = p.inst.at
-	return err
+	return nil
 }
 
 // start starts a machine that does not run yet.

@@ -49,12 +49,10 @@ func Serve(rw io.ReadWriter, run Run, log io.Writer, toEnd bool) error {
 		if !more {
 			return errGone
 		}
-		reply, silent := s.answer(p)
-		if silent {
-			continue
-		}
-		if err := s.conn.Send(reply); err != nil {
-			return err
+		if reply, silent := s.answer(p); !silent {
+			if err := s.conn.Send(reply); err != nil {
+				return err
+			}
 		}
 	}
 	if errors.Is(s.ending, errDetached) {

@@ -2,6 +2,7 @@ package gdb
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/xml"
@@ -45,7 +46,7 @@ func bench(tb testing.TB, name string) (Run, image.Func, *result) {
 	run := func(_ clock.Ticks, attach Attach) error {
 		last = result{}
 		var sys *targets.System
-		cfg := targets.Config{Machine: sim.Config{CPU: cpustest.Config(target.ISA), CPUs: 2, Image: im, Attach: func(m *sim.Machine) func(error) {
+		cfg := targets.Config{Machine: sim.Config{CPU: cpustest.Config(target.ISA), CPUs: 2, Image: im, RAM: 16 << 20, Attach: func(m *sim.Machine) func(error) {
 			return attach(m, sys.Probes.List)
 		}}}
 		cfg.Kernel.HZ, cfg.Kernel.Tick = 1000, true
@@ -78,6 +79,7 @@ func alone(*sim.Machine, func() (string, error)) func(error) { return func(error
 // client is the other side of a session.
 type client struct {
 	tb   testing.TB
+	raw  net.Conn
 	conn *protocol.Conn
 	over chan error
 }
@@ -87,7 +89,7 @@ func serve(tb testing.TB, run Run, toEnd bool) *client {
 	tb.Helper()
 	here, there := net.Pipe()
 	tb.Cleanup(func() { _ = here.Close() })
-	c := &client{tb, protocol.New(here), make(chan error, 1)}
+	c := &client{tb, here, protocol.New(here), make(chan error, 1)}
 	go func() { c.over <- Serve(there, run, &bytes.Buffer{}, toEnd) }()
 	c.want("QStartNoAckMode", "OK")
 	c.conn.Quiet()
@@ -158,6 +160,7 @@ func TestBackwards(t *testing.T) {
 			c.want("bs", "T05thread:.;") // nothing was looked at on the way
 			c.want("s", "T05thread:.;swbreak:;")
 			c.want("vCont;c", "T05thread:.;swbreak:;")
+			second := c.monitor("cycles")
 			c.want(fmt.Sprintf("z0,%x,4", fn.Entry), "OK")
 			var seen []string
 			state := func() string { return c.ask("g") + c.monitor("cycles") + c.monitor("caches") }
@@ -172,6 +175,9 @@ func TestBackwards(t *testing.T) {
 				}
 			}
 			c.want(fmt.Sprintf("Z0,%x,4", fn.Entry), "OK")
+			c.want("s", "T05thread:.;")
+			c.want("bc", "T05thread:.;swbreak:;")
+			require.Equal(t, c.monitor("cycles"), second, "back at the second call")
 			c.want("bc", "T05thread:.;swbreak:;")
 			require.Equal(t, c.monitor("cycles"), first, "back at the first call")
 			c.want("bc", "T05thread:1;replaylog:begin;")
@@ -219,10 +225,22 @@ func TestReads(t *testing.T) {
 func unconnected(tb testing.TB) (*session, image.Func) {
 	tb.Helper()
 	run, fn, _ := bench(tb, "x86_64-2010")
+	return sessionOf(tb, run), fn
+}
+
+// sessionOf returns a session about a run that stands at the beginning and is asked without a connection.
+func sessionOf(tb testing.TB, run Run) *session {
+	tb.Helper()
 	s := &session{conn: protocol.New(&bytes.Buffer{}), player: &player{run: run, breaks: map[uint64]bool{}}, log: &bytes.Buffer{}}
 	require.NoError(tb, s.begin(false))
-	tb.Cleanup(s.player.kill)
-	return s, fn
+	tb.Cleanup(func() { s.player.kill() })
+	return s
+}
+
+// ask returns the reply to a packet.
+func (s *session) ask(packet string) string {
+	reply, _ := s.answer([]byte(packet))
+	return reply
 }
 
 // TestReplies holds replies that a session through a connection seldom sees: gdb interrupts once, reads its description in one
@@ -298,6 +316,9 @@ func TestRepliesOfTheManual(t *testing.T) {
 		{"qXfer:features:read:target.xml:2", `E."2": want two numbers`},
 		{"G00", "E." + notWritten},
 		{"vCont;s:7", `E.no thread "7": CPUs are threads from 1 to 2`},
+		{"Z2,10,0", "E.0 bytes at 0x10 cannot be watched"},
+		{"Z2,ffffffffffffffff,2", "E.2 bytes at 0xffffffffffffffff cannot be watched"},
+		{"Z2,10,1", "OK"},
 		{fmt.Sprintf("X%x,2:ab", fn.Entry), "OK"},
 		{fmt.Sprintf("m%x,2", fn.Entry), "6162"},
 	} {
@@ -361,10 +382,7 @@ func TestMonitor(t *testing.T) {
 // taken out stops nothing.
 func TestWatchpoints(t *testing.T) {
 	s, fn := unconnected(t)
-	ask := func(packet string) string {
-		reply, _ := s.answer([]byte(packet))
-		return reply
-	}
+	ask := s.ask
 	ask(fmt.Sprintf("Z0,%x,1", fn.Entry))
 	require.Equal(t, ask("vCont;c"), "T05thread:1;swbreak:;", "the call")
 	ask(fmt.Sprintf("z0,%x,1", fn.Entry))
@@ -396,16 +414,23 @@ func TestTake(t *testing.T) {
 	require.That(t, c.mu.TryLock() && len(c.list) <= 0, "%d states, or the list is locked", len(c.list))
 }
 
-// TestThin drops the state with the narrowest gap for its distance from the present, and never the present one.
-func TestThin(t *testing.T) {
+// TestInsert drops the state with the narrowest gap for its distance from the present, and never the present one.
+func TestInsert(t *testing.T) {
 	for now, want := range map[clock.Ticks]clock.Ticks{90: 10, 10: 80} {
 		c := Checkpoints{Every: 10}
-		for i := range mostCheckpoints + 1 {
-			c.list = append(c.list, checkpoint{at: clock.Ticks(10 * (i + 1))})
+		for at := clock.Ticks(10); at <= 10*(mostCheckpoints+1); at += 10 {
+			if at != now {
+				c.insert(len(c.list), checkpoint{at: at})
+			}
 		}
-		c.thin(now)
-		c.thin(now) // now they are few enough
-		require.That(t, len(c.list) == mostCheckpoints && !slices.ContainsFunc(c.list, func(x checkpoint) bool { return x.at == want }), "at %d: %v, want all but %d", now, c.list, want)
+		require.Equal(t, len(c.list), mostCheckpoints, "states")
+		place := slices.IndexFunc(c.list, func(x checkpoint) bool { return x.at > now })
+		if place < 0 {
+			place = len(c.list)
+		}
+		c.insert(place, checkpoint{at: now})
+		sorted := slices.IsSortedFunc(c.list, func(a, b checkpoint) int { return cmp.Compare(a.at, b.at) })
+		require.That(t, sorted && len(c.list) == mostCheckpoints && !slices.ContainsFunc(c.list, func(x checkpoint) bool { return x.at == want }), "at %d: %v, want all but %d", now, c.list, want)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,10 +17,9 @@ func (s *session) registers() string {
 // register returns one register, by gdb's number.
 func (s *session) register(text string) string {
 	m := s.player.inst.m
-	n, err := strconv.ParseUint(text, 16, 16)
 	numbers, digits := values(m.ISA(), m.CPU(s.thread))
-	i := slices.Index(numbers, int(n))
-	if err != nil || i < 0 {
+	i := slices.IndexFunc(numbers, func(n int) bool { return fmt.Sprintf("%x", n) == text })
+	if i < 0 {
 		return wrong("no register %q", text)
 	}
 	return digits[i]

@@ -21,22 +21,18 @@ func Symbols(im *image.Image) []byte {
 	f := symbolFile{im: im, sections: []elf.Section64{{}}}
 	for _, s := range im.Segments {
 		f.sections = append(f.sections, elf.Section64{
-			Name: f.name(".segment"), Type: uint32(elf.SHT_NOBITS), Flags: uint64(elf.SHF_ALLOC), Addr: s.VA, Size: s.MemSize, Addralign: 1,
+			Name: f.name(".segment"), Type: uint32(elf.SHT_NOBITS), Flags: uint64(elf.SHF_ALLOC), Addr: s.VA, Size: s.MemSize,
 		})
 	}
-	head := binary.Size(elf.Header64{})
-	if im.Bits == 32 {
-		head = binary.Size(elf.Header32{})
-	}
-	f.out.Write(make([]byte, head))
+	f.out.Write(make([]byte, binary.Size(elf.Header64{}))) // the smaller header has room there, too
 	table := f.symbols()
 	strings := uint32(len(f.sections) + 1)
 	f.add(elf.Section64{
 		Name: f.name(".symtab"), Type: uint32(elf.SHT_SYMTAB), Link: strings, Info: 1, Entsize: uint64(len(table) / (len(im.Symbols) + 1)), Addralign: 8,
 	}, table)
-	own := elf.Section64{Name: f.name(".strtab"), Type: uint32(elf.SHT_STRTAB), Addralign: 1}
+	own := elf.Section64{Name: f.name(".strtab"), Type: uint32(elf.SHT_STRTAB)}
 	f.add(own, f.names.Bytes())
-	return f.finish(head)
+	return f.finish()
 }
 
 // name adds a name and returns where it stands. The first byte is the empty name.
@@ -97,7 +93,7 @@ func (f *symbolFile) add(s elf.Section64, b []byte) {
 }
 
 // finish writes the table of sections and the header.
-func (f *symbolFile) finish(head int) []byte {
+func (f *symbolFile) finish() []byte {
 	at, h := f.out.Len(), elf.Header64{Version: 1, Type: uint16(elf.ET_EXEC), Machine: uint16(f.im.Machine), Shstrndx: uint16(len(f.sections) - 1)}
 	class, order := elf.ELFCLASS64, elf.ELFDATA2LSB
 	if f.im.Order.Uint16([]byte{0, 1}) == 1 {
@@ -127,6 +123,6 @@ func (f *symbolFile) finish(head int) []byte {
 			Shnum: uint16(len(f.sections)), Shstrndx: h.Shstrndx,
 		})
 	}
-	copy(f.out.Bytes()[:head], b.Bytes())
+	copy(f.out.Bytes(), b.Bytes())
 	return f.out.Bytes()
 }

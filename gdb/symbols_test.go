@@ -20,7 +20,11 @@ func TestSymbols(t *testing.T) {
 		require.Need(t, f.Machine == im.Machine && f.ByteOrder == im.Order && len(symbols) == len(im.Symbols), "%s: %v with %d symbols, want %v with %d", name, f.FileHeader, len(symbols), im.Machine, len(im.Symbols))
 		for _, s := range f.Sections[1:] {
 			require.That(t, s.Name != "" && s.Name[0] == '.', "%s: a section with the name %q", name, s.Name)
+			align := max(s.Addralign, 1)
+			require.That(t, align&(align-1) == 0 && s.Offset%align == 0, "%s: %s is aligned to %d bytes at %#x", name, s.Name, align, s.Offset)
 		}
+		table := f.Section(".symtab")
+		require.That(t, table.Entsize*uint64(len(symbols)+1) == table.Size && table.Info == 1, "%s: of %d symbols and an empty one the table says %+v", name, len(symbols), table.SectionHeader)
 		names := require.Must(f.Section(".strtab").Data())(t)
 		require.That(t, names[0] == 0, "%s: symbols without a name are called %q", name, names[:8])
 		for i, s := range symbols {

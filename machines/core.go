@@ -50,9 +50,9 @@ func (mr *machineReader) timer(clocks *doc.Reader) {
 	has, cycles, fixed := mr.m.TimerHz, mr.isa.TimerCycles, mr.isa.TimerHz
 	switch {
 	case has == 0 || mr.m.CPU.Hz == 0: // a mistake that was reported
-	case fixed > 0 && has != fixed:
+	case fixed != 0 && has != fixed:
 		clocks.Errorf("timer", "the timer of %s counts %d Hz on every machine: write that", mr.isa.Name, fixed)
-	case cycles > 0 && has != mr.m.CPU.Hz/cycles:
+	case cycles != 0 && has != mr.m.CPU.Hz/cycles:
 		clocks.Errorf("timer", "the timer of %s counts once in %d cycles of the core: write \"%d Hz\"", mr.isa.Name, cycles, mr.m.CPU.Hz/cycles)
 	}
 }
@@ -78,10 +78,10 @@ func (mr *machineReader) processor(r *doc.Reader) {
 // a number, or two with a dash between.
 func (mr *machineReader) answers(r *doc.Reader) {
 	for _, t := range mr.isa.Answers {
-		if !r.Has(t.Name) {
+		table := r.Part(t.Name)
+		if table == nil {
 			continue
 		}
-		table := r.Sub(t.Name, true)
 		rows := map[uint64][]uint64{}
 		for _, key := range table.Keys() {
 			number, err := answerKey(key)

@@ -118,7 +118,7 @@ func TestTimes(t *testing.T) {
 		ticks clock.Ticks
 		text  string
 	}{
-		`"80 ns"`: {160 * clock.PerCycle, "160"}, `"0.1 us"`: {200 * clock.PerCycle, "200"}, `"0.25 ns"`: {30, "30/60"}, `"0.01 ns"`: {1, "1/60"}, `"0.0125 ns"`: {2, "2/60"}, `"0.0124 ns"`: {1, "1/60"}, "7": {420, "7"}, `"3/2 cycles"`: {90, "3/2 cycles"},
+		`"80 ns"`: {160 * clock.PerCycle, "160"}, `"0.1 us"`: {200 * clock.PerCycle, "200"}, `"0.25 ns"`: {30, "30/60"}, `"0.01 ns"`: {1, "1/60"}, `"0.0125 ns"`: {2, "2/60"}, `"0.0124 ns"`: {1, "1/60"}, "7": {420, "7"}, "100000": {MaxCost, "100000"}, `"50 us"`: {MaxCost, "100000"}, `"3/2 cycles"`: {90, "3/2 cycles"},
 	} {
 		changed := root.Clone()
 		s := require.Must(doc.ParseSetting("memory.latency=" + written))(t)
@@ -167,6 +167,7 @@ func TestReadRefuses(t *testing.T) {
 		{`uops = 1, latency = 1, port = "alu"`, `uops = 1, latency = 1, unit = "alus"`, `cost.alu.unit: unknown value "alus"`},
 		{`uops = 1, latency = 1, port`, `issue = 1, port`, "cost.alu.latency is missing"},
 		{`alu = { cycles = "1/3"`, `alu = { cycles = "100001"`, "is the unit right?"},
+		{"latency = 280", `latency = "50.001 us"`, "50.001 us is more than 100000 cycles: is the unit right?"},
 		{`alu = { cycles = "1/3"`, `alu = { uncertainty = 20, cycles = "1/3"`, "port.alu.uncertainty: want a share or cycles"},
 		{`alu = { cycles = "1/3"`, `alu = { uncertainty = "120 %", cycles = "1/3"`, "more than the number itself"},
 	} {

@@ -78,11 +78,9 @@ func (mr *machineReader) sources(r *doc.Reader) {
 func (mr *machineReader) source(r *doc.Reader) (source string, fitted []string) {
 	fitted = doc.Opt(r, "fitted", nil, doc.ListOf(figure))
 	source = doc.Need(r, "source", doc.Text)
-	if source == "" {
-		return source, fitted
-	}
 	name, where, ok := strings.Cut(source, ":")
 	switch _, known := mr.m.Sources[name]; {
+	case source == "": // reported
 	case len(fitted) > 0 && name != "fitted":
 		r.Errorf("source", "a fitted number says on what: write \"fitted: ...\"")
 	case len(fitted) == 0 && name == "fitted":
