@@ -28,6 +28,7 @@ type Attachment struct {
 // Attached tells what came of an attachment.
 type Attached struct {
 	Programs []Program // none for a way without one
+	Session  bool      // a hit enters it twice: at the entry of the function and at its return
 	called   []Program // those that the others call
 	// Sampled reports whether some run in interrupts of the kernel's clock, or at other events of a processor.
 	Sampled bool
@@ -54,6 +55,14 @@ func (a *Attached) Code() (all [][2]uint64) {
 	return all
 }
 
+// Times is how often a hit enters each program.
+func (a *Attached) Times() int64 {
+	if a.Session {
+		return 2
+	}
+	return 1
+}
+
 // Counter is where the guest's program reads how often a program was hit, in how many bytes, and by how much a hit adds to it; a unit
 // of 0 for those that do not count.
 func (a *Attached) Counter() (addr uint64, width int, unit uint64) { return a.counter, a.width, a.unit }
@@ -64,6 +73,7 @@ const (
 	Kretprobe      = "kretprobe"
 	KprobeMulti    = "kprobe-multi"
 	KretprobeMulti = "kretprobe-multi"
+	KprobeSession  = "kprobe-session" // one program at the entry and at the return of a function
 	Fentry         = "fentry"
 	Fexit          = "fexit"
 	FmodRet        = "fmod-ret"
@@ -87,12 +97,14 @@ const (
 // way is how something is attached.
 type way struct {
 	name   string
-	needs  string // a function that kernels without this way lack; "" where all have it
-	lack   string // what is said of such a kernel
+	needs  []need
 	target target
 	attach func(*attacher) error
 	bare   string // for a way without a program: the function that is entered once a hit
 }
+
+// need is a function that kernels without a way lack, and what is said of such a kernel.
+type need struct{ function, lack string }
 
 // Types of programs and kinds of attachment (enum bpf_prog_type, enum bpf_attach_type).
 const (
@@ -100,19 +112,23 @@ const (
 
 	attachRawTracepoint, attachFentry, attachFexit, attachModifyReturn = 23, 24, 25, 26
 	attachPerfEvent, attachKprobeMulti, attachUprobeMulti              = 41, 42, 48
+	attachKprobeSession                                                = 56
 )
 
 // ways has every way in the order of tables.
 func ways() []way {
-	const noFprobe, noUserLinks = "was built without CONFIG_FPROBE", "has no links of several user probes, as kernels have from 6.6 on"
+	fprobe := need{"register_fprobe_ips", "was built without CONFIG_FPROBE"}
+	session := need{"bpf_session_is_return", "has no sessions of kprobe-multi, as kernels have from 6.10 on"}
+	userLinks := []need{{"bpf_uprobe_multi_link_attach", "has no links of several user probes, as kernels have from 6.6 on"}}
 	kprobe, multi := target{kind: typeKprobe}, target{kind: typeKprobe, attached: attachKprobeMulti}
 	userMulti := target{kind: typeKprobe, attached: attachUprobeMulti}
 	tracing := func(attached uint32) target { return target{kind: typeTracing, attached: attached} }
 	return []way{
 		{name: Kprobe, target: kprobe, attach: (*attacher).kprobe},
 		{name: Kretprobe, target: kprobe, attach: (*attacher).kprobe},
-		{name: KprobeMulti, needs: "register_fprobe_ips", lack: noFprobe, target: multi, attach: (*attacher).kprobeMulti},
-		{name: KretprobeMulti, needs: "register_fprobe_ips", lack: noFprobe, target: multi, attach: (*attacher).kprobeMulti},
+		{name: KprobeMulti, needs: []need{fprobe}, target: multi, attach: (*attacher).kprobeMulti},
+		{name: KretprobeMulti, needs: []need{fprobe}, target: multi, attach: (*attacher).kprobeMulti},
+		{name: KprobeSession, needs: []need{session, fprobe}, target: target{kind: typeKprobe, attached: attachKprobeSession}, attach: (*attacher).kprobeMulti},
 		{name: Fentry, target: tracing(attachFentry), attach: (*attacher).tracing},
 		{name: Fexit, target: tracing(attachFexit), attach: (*attacher).tracing},
 		{name: FmodRet, target: tracing(attachModifyReturn), attach: (*attacher).tracing},
@@ -121,8 +137,8 @@ func ways() []way {
 		{name: BTFTracepoint, target: tracing(attachRawTracepoint), attach: (*attacher).tracing},
 		{name: Uprobe, target: kprobe, attach: (*attacher).uprobe},
 		{name: Uretprobe, target: kprobe, attach: (*attacher).uprobe},
-		{name: UprobeMulti, needs: "bpf_uprobe_multi_link_attach", lack: noUserLinks, target: userMulti, attach: (*attacher).uprobeMulti},
-		{name: UretprobeMulti, needs: "bpf_uprobe_multi_link_attach", lack: noUserLinks, target: userMulti, attach: (*attacher).uprobeMulti},
+		{name: UprobeMulti, needs: userLinks, target: userMulti, attach: (*attacher).uprobeMulti},
+		{name: UretprobeMulti, needs: userLinks, target: userMulti, attach: (*attacher).uprobeMulti},
 		{name: USDT, target: kprobe, attach: (*attacher).usdt},
 		{name: PerfEvent, target: target{kind: typePerfEvent}, attach: (*attacher).sample},
 		{name: FunctionTracer, attach: (*attacher).tracer, bare: "function_trace_call"},
@@ -168,14 +184,26 @@ type Has struct {
 // Lacks says what a kernel lacks for a way; "" where it lacks nothing.
 func Lacks(name string, has Has) string {
 	w, err := wayNamed(name)
-	switch {
-	case err != nil:
-	case w.needs != "" && !has.Function(w.needs):
-		return w.lack
-	case w.target.kind == typeTracing && !has.Types:
+	if err != nil {
+		return ""
+	}
+	for _, n := range w.needs {
+		if !has.Function(n.function) {
+			return n.lack
+		}
+	}
+	if w.target.kind == typeTracing && !has.Types {
 		return "was built without CONFIG_DEBUG_INFO_BTF"
 	}
 	return ""
+}
+
+// LacksCalls says what a kernel lacks that replaces a nop by a call where a probe of user mode stands; "" for one that does so.
+func LacksCalls(has Has) string {
+	if has.Function("__x64_sys_uprobe") {
+		return ""
+	}
+	return "puts no call in place of a nop where a user probe stands, as kernels of x86-64 do from 6.18 on"
 }
 
 // attacher attaches one thing.
@@ -201,15 +229,15 @@ func Attach(g Guest, a Attachment, types []byte) (*Attached, error) {
 	if at.way.bare != "" {
 		return &Attached{Function: at.way.bare}, at.way.attach(at)
 	}
-	own, err := ownNamed(a.Program, a.Hits, machineOf(g.Machine()))
+	out := &Attached{Session: a.Way == KprobeSession}
+	own, err := ownNamed(a.Program, a.Hits*uint64(out.Times()), machineOf(g.Machine()))
 	if err != nil {
 		return nil, err
 	}
 	if err := l.make(own.maps); err != nil {
 		return nil, err
 	}
-	out := &Attached{unit: own.unit, width: own.width}
-	if own.unit > 0 {
+	if out.unit, out.width = own.unit, own.width; own.unit > 0 {
 		if out.counter, err = l.mapped(a.Program, own.offset); err != nil {
 			return nil, err
 		}
@@ -337,7 +365,7 @@ func (a *attacher) probe(kind uint32, returns bool) fields {
 func (a *attacher) kprobeMulti() error {
 	m, attr := a.Memory(), make(fields, 48)
 	attr.u32(0, uint32(a.fd))
-	attr.u32(8, attachKprobeMulti)
+	attr.u32(8, a.way.target.attached)
 	if a.Way == KretprobeMulti {
 		attr.u32(16, 1)
 	}

@@ -304,6 +304,8 @@ func TestLacks(t *testing.T) {
 		switch w {
 		case attaching.KprobeMulti, attaching.KretprobeMulti:
 			want = "was built without CONFIG_FPROBE"
+		case attaching.KprobeSession:
+			want = "has no sessions of kprobe-multi, as kernels have from 6.10 on"
 		case attaching.UprobeMulti, attaching.UretprobeMulti:
 			want = "has no links of several user probes, as kernels have from 6.6 on"
 		case attaching.Fentry, attaching.Fexit, attaching.FmodRet, attaching.BTFTracepoint:
@@ -312,7 +314,14 @@ func TestLacks(t *testing.T) {
 		require.Equal(t, attaching.Lacks(w, having(true)), "", "%s lacks", w)
 		require.Equal(t, attaching.Lacks(w, having(false)), want, "%s lacks", w)
 	}
-	require.Equal(t, attaching.Lacks(attaching.KprobeMulti, attaching.Has{Function: func(f string) bool { return f == "register_fprobe_ips" }}), "", "a function that there is lacks")
+	for function, lacks := range map[string][2]string{
+		"register_fprobe_ips": {"", "has no sessions of kprobe-multi, as kernels have from 6.10 on"}, "bpf_session_is_return": {"was built without CONFIG_FPROBE", "was built without CONFIG_FPROBE"},
+	} {
+		has := attaching.Has{Function: func(f string) bool { return f == function }}
+		require.Equal(t, [2]string{attaching.Lacks(attaching.KprobeMulti, has), attaching.Lacks(attaching.KprobeSession, has)}, lacks, "a kernel with %s alone lacks", function)
+	}
+	require.Equal(t, attaching.LacksCalls(having(true)), "", "a kernel with calls lacks")
+	require.Error(t, errors.New(attaching.LacksCalls(having(false))), "puts no call in place of a nop", "a kernel without")
 }
 
 // TestOffsets says why a field is not found. Packaged kernels show where they are: names of processes are read there.

@@ -41,7 +41,7 @@ type section struct {
 func sections() map[string]section {
 	return map[string]section{
 		"kprobe": {way: Kprobe}, "kretprobe": {way: Kretprobe}, "ksyscall": {Kprobe, true}, "kretsyscall": {Kretprobe, true},
-		"kprobe.multi": {way: KprobeMulti}, "kretprobe.multi": {way: KretprobeMulti},
+		"kprobe.multi": {way: KprobeMulti}, "kretprobe.multi": {way: KretprobeMulti}, "kprobe.session": {way: KprobeSession},
 		"uprobe": {way: Uprobe}, "uretprobe": {way: Uretprobe}, "uprobe.s": {way: Uprobe}, "uretprobe.s": {way: Uretprobe},
 		"uprobe.multi": {way: UprobeMulti}, "uretprobe.multi": {way: UretprobeMulti},
 		"uprobe.multi.s": {way: UprobeMulti}, "uretprobe.multi.s": {way: UretprobeMulti},

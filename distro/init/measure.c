@@ -75,6 +75,46 @@ __asm__(".balign 16\n\t.globl user_function\n\t.type user_function, @function\nu
 	".size user_function, .-user_function");
 #endif
 
+#ifdef __x86_64__
+/*
+ * Nops that kernels replace by a call where a probe of user mode stands: one of 5 bytes, and one of 10. They and their loops lie behind
+ * everything else, in a section that is not used otherwise, so that the rest stays where it was.
+ */
+#define LATE __attribute__((section(".exception_ranges,\"ax\"#")))
+#define LATE_FUNCTION(name, code) \
+	__asm__(".section .exception_ranges,\"ax\"\n\t.balign 16\n\t.globl " #name "\n\t.type " #name ", @function\n" #name ":\n\t" code \
+		"\n\tret\n\t.size " #name ", .-" #name "\n\t.text")
+#define NOP5 ".byte 0x0f, 0x1f, 0x44, 0, 0"
+#define NOP10 ".byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0"
+
+long user_nop5(long n);
+LATE_FUNCTION(user_nop5, NOP5 "\n\tlea 1(%rdi), %rax");
+static LATE void loop_nop5(unsigned int n)
+{
+	while (n--)
+		user_nop5(n);
+}
+
+long user_nop10(long n);
+LATE_FUNCTION(user_nop10, NOP10 "\n\tlea 1(%rdi), %rax");
+static LATE void loop_nop10(unsigned int n)
+{
+	while (n--)
+		user_nop10(n);
+}
+
+#ifdef ATTACH
+void static_nop10(void);
+LATE_FUNCTION(static_nop10, NOP10);
+static LATE void loop_listened_nop10(unsigned int n)
+{
+	while (n--)
+		if (listeners)
+			static_nop10();
+}
+#endif
+#endif
+
 static int file; /* for the loops that read */
 static int events[EVENTS];
 static unsigned int event_count;
@@ -142,6 +182,14 @@ static void (*const loops[])(unsigned int n) = {
 	loop_getppid, loop_open, loop_read, loop_function, loop_store, loop_empty,
 #ifdef ATTACH
 	loop_rename, loop_listened,
+#elif defined __x86_64__
+	loop_empty, loop_empty, /* of nobody */
+#endif
+#ifdef __x86_64__
+	loop_nop5, loop_nop10,
+#ifdef ATTACH
+	loop_listened_nop10,
+#endif
 #endif
 };
 

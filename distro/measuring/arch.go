@@ -13,9 +13,13 @@ type arch struct {
 	// addresses out of the TLB page by page would do so in the region of interest.
 	unmaps        int
 	planted, jump func(code []byte) bool // the instruction is a probe's of user mode, an optimized probe's
+	replaced      []replaced
 	calls         calls
 	next          int // argument of the function that switches tasks: the next one
 }
+
+// replaced is a nop that kernels replace by a call of a page with a system call, where a probe of user mode stands.
+type replaced struct{ nop, call []byte }
 
 // calls are numbers of system calls (distro/init/calls.h).
 type calls struct{ read, write, open, ioctl uint64 }
@@ -28,7 +32,11 @@ var (
 		breakpoint: 3, debug: 1, align: 1,
 		planted: func(code []byte) bool { return code[0] == 0xcc },
 		jump:    func(code []byte) bool { return code[0] == 0xe9 },
-		calls:   calls{0, 1, 2, 16}, next: 1,
+		calls:   calls{0, 1, 2, 16}, next: 1, replaced: []replaced{
+			{[]byte{0x0f, 0x1f, 0x44, 0, 0}, []byte{0xe8}},
+			// lea -0x80(%rsp), %rsp leaves what a function keeps below its stack pointer.
+			{[]byte{0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}, []byte{0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8}},
+		},
 	}
 	arm = arch{
 		breakpoint: 1, debug: 4, align: 4, unmaps: settle,

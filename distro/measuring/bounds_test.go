@@ -1,6 +1,7 @@
 package measuring
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"testing"
@@ -12,7 +13,7 @@ import (
 // TestBounds refuses orders before a machine is made: loops that there are not, numbers of iterations that are none, and what is more
 // than one probe to arm.
 func TestBounds(t *testing.T) {
-	l := &Lab{program: &program{}}
+	l := &Lab{program: &program{symbols: map[string]elf.Symbol{"listeners": {}}}}
 	for _, x := range []struct {
 		o    Order
 		want string
@@ -25,6 +26,7 @@ func TestBounds(t *testing.T) {
 		{Order{Workload: "getppid", Warm: maxCalls + 1, Calls: 1}, fmt.Sprint("and at most ", maxCalls, " of each")},
 		{Order{Workload: "getppid", Warm: maxCalls, Calls: maxCalls, UserEvents: []string{"p /init:none"}}, "the program has no symbol none"}, // none of these bounds
 		{Order{Workload: "listened", Calls: 1, UserEvents: []string{"p /init:none"}}, "the program has no symbol none"},
+		{Order{Workload: "nop10", Calls: 1, UserEvents: []string{"p /init:none"}}, `workload "nop10": the program for this kernel has no such loop`},
 	} {
 		require.Error(t, require.Err(l.Run(x.o, nil)), x.want, "%+v", x.o)
 	}
@@ -39,7 +41,7 @@ func TestBounds(t *testing.T) {
 	}
 	require.Error(t, require.Err(l.Arm(Order{UserEvents: []string{"p /init:none"}})), "the program has no symbol none", "one event")
 	for name, number := range map[string]int{"getppid": 0, "empty": 5, "listened": 7} {
-		require.Got(numberOf(name))(t, number, "%s", name)
+		require.Got(l.program.numberOf(name))(t, number, "%s", name)
 	}
 }
 

@@ -67,16 +67,28 @@ const (
 )
 
 // workloads are the loops of the program, in its order: the system call getppid; open and close of a file; read of one byte of
-// a file; a call of a function in user mode; a store to the word watched_word; nothing. The last two are there on a Lab of
-// BootAttaching alone: the system call prctl, by which the program takes a name; a static probe, which is on the way where somebody listens.
-var workloads = [...]string{"getppid", "open", "read", "function", "store", "empty", "rename", "listened"}
+// a file; a call of a function in user mode; a store to the word watched_word; nothing. Some are there on a Lab of BootAttaching
+// alone: the system call prctl, by which the program takes a name; a static probe, which is on the way where somebody listens. Of
+// x86-64 alone are calls of functions that begin with a nop of 5 and of 10 bytes, and a static probe that is such a one.
+var workloads = [...]string{
+	"getppid", "open", "read", "function", "store", "empty", "rename", "listened", "nop5", "nop10", "listened-nop10",
+}
+
+// needs has the symbols without which a program lacks a loop.
+var needs = map[string]string{
+	"rename": "listeners", "listened": "listeners", "nop5": "user_nop5", "nop10": "user_nop10", "listened-nop10": "static_nop10",
+}
 
 // numberOf is the number of a loop.
-func numberOf(workload string) (int, error) {
-	if i := slices.Index(workloads[:], workload); i >= 0 {
-		return i, nil
+func (p *program) numberOf(workload string) (int, error) {
+	i := slices.Index(workloads[:], workload)
+	if i < 0 {
+		return 0, fmt.Errorf("workload %q: write one of %s", workload, strings.Join(workloads[:], ", "))
 	}
-	return 0, fmt.Errorf("workload %q: write one of %s", workload, strings.Join(workloads[:], ", "))
+	if _, ok := p.symbols[needs[workload]]; !ok && needs[workload] != "" {
+		return 0, fmt.Errorf("workload %q: the program for this kernel has no such loop; it needs a point that attaches something, or a kernel of x86-64", workload)
+	}
+	return i, nil
 }
 
 // Watch makes the observer of a region of interest. It is told of every instruction of it. Watch is called when the
@@ -92,10 +104,11 @@ type Region struct {
 	Interrupted clock.Ticks
 	// Breakpoints and Debug are how many exceptions there were of both kinds that probes cause.
 	Breakpoints, Debug uint64
-	// Planted are the addresses of the program's text at which the kernel has put a breakpoint, in order.
-	Planted []uint64
-	List    []Listed  // the kernel's list of probes behind the region
-	Probes  []Counted // those that the order set up, in its order
+	// Planted are the addresses of the program's text at which the kernel has put a breakpoint, in order, and Called those at which
+	// it has put a call in place of a nop.
+	Planted, Called []uint64
+	List            []Listed  // the kernel's list of probes behind the region
+	Probes          []Counted // those that the order set up, in its order
 	// Hits is how often the probe with the fewest hits was hit in Warm and Calls iterations, as the kernel or the
 	// module counts them; 0 without a probe.
 	Hits uint64

@@ -24,7 +24,7 @@ const (
 // same region. It fails for an order that names what does not exist, for what the kernel refuses, with its error number,
 // and for a probe that is not hit in every iteration.
 func (l *Lab) Run(o Order, w Watch) (*Region, error) {
-	number, err := numberOf(o.Workload)
+	number, err := l.program.numberOf(o.Workload)
 	switch {
 	case err != nil:
 		return nil, err
@@ -71,7 +71,7 @@ func (s *session) occupy(busy string) error {
 	}
 	orders := []command{numbers(pin, "stay on a CPU", 0)}
 	if busy != "" {
-		number, err := numberOf(busy)
+		number, err := s.program.numberOf(busy)
 		if err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func (s *session) finish(r *Region, o *Order, probes []probe, before []Counted) 
 		return err
 	}
 	r.List, r.Loaded, r.Console = listed(said[0]), loaded(said[1]), s.m.Console()
-	if r.Planted, err = s.planted(); err != nil {
+	if r.Planted, r.Called, err = s.planted(); err != nil {
 		return err
 	}
 	for i, c := range after {
@@ -293,20 +293,26 @@ func (s *session) finish(r *Region, o *Order, probes []probe, before []Counted) 
 	return nil
 }
 
-// planted lists where the program's text in memory has a breakpoint that its file has not. The kernel has no list of
-// such probes.
-func (s *session) planted() (out []uint64, err error) {
+// planted lists where the program's text in memory has a breakpoint that its file has not, and where a call in place of a nop. The
+// kernel has no list of such probes.
+func (s *session) planted() (breakpoints, calls []uint64, err error) {
 	text, file := s.program.code, s.program.file.Data
 	b, err := s.m.ReadBytes(text.Vaddr, int(text.Filesz))
 	if err != nil {
-		return nil, fmt.Errorf("the text of the program: %w", err)
+		return nil, nil, fmt.Errorf("the text of the program: %w", err)
 	}
+	file = file[text.Off:]
 	for i, n := uint64(0), s.arch().align; i+n <= uint64(len(b)); i += n {
-		if c := b[i : i+n]; s.arch().planted(c) && !bytes.Equal(c, file[text.Off+i:text.Off+i+n]) {
-			out = append(out, text.Vaddr+i)
+		if c := b[i : i+n]; s.arch().planted(c) && !bytes.Equal(c, file[i:i+n]) {
+			breakpoints = append(breakpoints, text.Vaddr+i)
+		}
+		for _, r := range s.arch().replaced {
+			if bytes.HasPrefix(file[i:], r.nop) && bytes.HasPrefix(b[i:], r.call) {
+				calls = append(calls, text.Vaddr+i)
+			}
 		}
 	}
-	return out, nil
+	return breakpoints, calls, nil
 }
 
 // listed reads the kernel's list of probes: address, kind, place, and marks.

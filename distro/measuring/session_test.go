@@ -84,15 +84,50 @@ func TestPlanted(t *testing.T) {
 	file := append(make([]byte, 0x10), code...)
 	file[0x10+len(code)-1] = 0x91
 	s.program.file, s.program.code = distro.File{Data: file}, elf.ProgHeader{Vaddr: at, Off: 0x10, Filesz: uint64(len(code))}
-	require.Equal(t, fmt.Sprint(require.Must(s.planted())(t)), "[]", "breakpoints of a program that has one itself")
+	planted := func() string {
+		breakpoints, calls, err := s.planted()
+		require.NoError(t, err)
+		return fmt.Sprintf("%#x %#x", breakpoints, calls)
+	}
+	require.Equal(t, planted(), "[] []", "breakpoints of a program that has one itself")
 	for _, i := range []int{0, 5, len(code) - 1} {
 		require.NoError(t, s.m.WriteBytes(at+uint64(i), []byte{0xcc}))
 	}
-	require.Equal(t, fmt.Sprintf("%#x", require.Must(s.planted())(t)), fmt.Sprintf("%#x", []uint64{at, at + 5, at + uint64(len(code)) - 1}), "breakpoints")
+	require.Equal(t, planted(), fmt.Sprintf("%#x []", []uint64{at, at + 5, at + uint64(len(code)) - 1}), "breakpoints")
 	s.program.code.Vaddr = 0x7000_0000_0000
-	require.Error(t, require.Err(s.planted()), "the text of the program", "text that is not in memory")
+	_, _, err := s.planted()
+	require.Error(t, err, "the text of the program", "text that is not in memory")
 	jump := at + uint64(len(code)) - 5
 	require.That(t, s.jumps(jump) && !s.jumps(jump-1) && !s.jumps(jump+1) && s.jumps(0x1234_5678_0000), "jumps at %#x", jump)
+}
+
+// TestCalled finds calls in place of nops that a file has, and nothing else where there is a call.
+func TestCalled(t *testing.T) {
+	nop5, nop10 := "\x0f\x1f\x44\x00\x00", "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"
+	call, lea := "\xe8\x01\x02\x03\x04", "\x48\x8d\x64\x24\x80"
+	for _, x := range []struct{ file, memory, want string }{
+		{nop5 + nop10, nop5 + nop10, "[] []"},
+		{nop5 + nop10, call + nop10, "[] [0x0]"},
+		{nop5 + nop10, call + lea + call, "[] [0x0 0x5]"},
+		{"\x90" + nop5, "\x90" + call, "[] [0x1]"},
+		{call, call, "[] []"},
+		{nop10, call + call, "[] []"},
+		{nop10, lea + nop5, "[] []"},
+		{nop10, "\xcc" + nop10[1:], "[0x0] []"}, // up to the first hit
+	} {
+		s := madeUp(t, append(prints("", reset...), x.memory...))
+		at := s.kernel.Image.Entry + uint64(len(prints("", reset...)))
+		s.program.file, s.program.code = distro.File{Data: []byte(x.file)}, elf.ProgHeader{Vaddr: at, Filesz: uint64(len(x.file))}
+		breakpoints, calls, err := s.planted()
+		require.NoError(t, err)
+		for i := range breakpoints {
+			breakpoints[i] -= at
+		}
+		for i := range calls {
+			calls[i] -= at
+		}
+		require.Equal(t, fmt.Sprintf("%#x %#x", breakpoints, calls), x.want, "% x where the file has % x", x.memory, x.file)
+	}
 }
 
 // TestReadings copies counters and times of all CPUs, and runs with the cost model or without.

@@ -137,8 +137,11 @@ func TestSetup(t *testing.T) {
 		{name: "watchpoint", perf: true},
 	}
 	require.That(t, err == nil && slices.Equal(probes, want) && len(setup) == 6, "%d commands, %+v, %v", len(setup), probes, err)
+	attaching := require.Must(readProgram(require.Must(distro.Attach(ofBits(64)))(t), 64))(t)
 	for i, name := range workloads {
-		require.Got(numberOf(name))(t, i, "loop %s", name)
+		require.Got(attaching.numberOf(name))(t, i, "loop %s", name)
+		_, err := l.program.numberOf(name)
+		require.Equal(t, err != nil, slices.Contains([]string{"rename", "listened", "listened-nop10"}, name), "a program that attaches nothing lacks %s", name)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
@@ -150,12 +151,61 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// TestProbeCalls follows hits that come by system calls: what leads to and from a user probe at a nop, and the return of a probed function,
+// is theirs. It is known behind the first call. Other system calls count for no probe.
+func TestProbeCalls(t *testing.T) {
+	im, at := made(t)
+	const (
+		site, trampoline, returns = 0x400100, 0x3ff000, 0x7fffffffe000
+		lea, push, pop            = "\x48\x8d\x64\x24\x80", "\x51", "\x59"
+		syscall                   = "\x0f\x05"
+	)
+	load := func(number byte) string { return "\x48\xc7\xc0" + string([]byte{number}) + "\x01\x00\x00" }
+	s := phases.New(im)
+	for round, before := range []image.Phase{image.PhaseUser, image.PhaseEntry} {
+		first := []image.Phase{image.PhaseStep, image.PhaseRethook}[round]
+		for i, c := range []struct {
+			pc   uint64
+			code string // of user mode
+			want image.Phase
+		}{
+			{site, lea, image.PhaseUser},
+			{trampoline, push, before},
+			{trampoline + 4, load(0x50), before},
+			{trampoline + 11, syscall, image.PhaseEntry},
+			{at["do_syscall_64"], "", image.PhaseEntry},
+			{at["__x86_return_thunk"], "", image.PhaseEntry},
+			{at["find_uprobe"], "", image.PhaseDispatch},
+			{at["do_syscall_64"], "", image.PhaseReturn},
+			{trampoline + 13, pop, image.PhaseReturn},
+			{site + 10, pop, image.PhaseUser},
+			{returns, push, first},
+			{returns + 1, load(0x4f), first},
+			{returns + 8, syscall, image.PhaseRethook},
+			{at["do_syscall_64"], "", image.PhaseRethook},
+			{at["find_uprobe"], "", image.PhaseDispatch},
+			{at["do_syscall_64"], "", image.PhaseRethook},
+			{returns + 10, pop, image.PhaseRethook},
+			{returns + 0x80, pop, image.PhaseStep}, // a slot
+			{site + 20, load(0x51), image.PhaseUser},
+			{site + 27, syscall, image.PhaseUser},
+			{at["do_syscall_64"], "", image.PhaseOther},
+			{site + 29, load(0x50), image.PhaseUser},
+			{site + 36, pop, image.PhaseUser},
+			{site + 37, syscall, image.PhaseUser}, // whose number is another one now
+			{at["do_syscall_64"], "", image.PhaseOther},
+		} {
+			require.Equal(t, s.Phase(&cpus.Step{PC: c.pc, Code: []byte(c.code), User: c.code != ""}), c.want, "round %d, step %d at %#x is of phase", round, i, c.pc)
+		}
+	}
+}
+
 // TestTable wants every title of the table to be a phase.
 func TestTable(t *testing.T) {
 	text := append(require.Must(os.ReadFile("table.txt"))(t), require.Must(os.ReadFile("arm.txt"))(t)...)
 	titles := regexp.MustCompile(`(?m)^(\w+):$`).FindAllSubmatch(text, -1)
 	for _, m := range titles {
-		if _, ok := image.PhaseNamed(string(m[1])); !ok && string(m[1]) != "any" && string(m[1]) != "interpreter" {
+		if _, ok := image.PhaseNamed(string(m[1])); !ok && !slices.Contains([]string{"any", "interpreter", "syscall"}, string(m[1])) {
 			t.Errorf("table.txt: no phase is called %s", m[1])
 		}
 	}

@@ -21,8 +21,8 @@ var table string
 var armTable string
 
 // anybody is the phase of functions that count for the code before them, and interpreter that of those that execute programs of a
-// kernel that does not compile them.
-const anybody, interpreter = image.PhaseCount + 100, image.PhaseCount + 101
+// kernel that does not compile them. Functions of syscall are on the way of every system call.
+const anybody, interpreter, syscall = image.PhaseCount + 100, image.PhaseCount + 101, image.PhaseCount + 102
 
 // Sorter tells the phases of instructions in the order in which one CPU executes them.
 type Sorter struct {
@@ -44,7 +44,25 @@ type Sorter struct {
 	called   bool        // one has called a function of the kernel, and goes on behind it
 
 	anywhere bool // programs lie at any address
+
+	number  uint32            // of the system call that the instruction before has loaded
+	entered uint32            // of the system call that user mode has made, if it is a probe's
+	found   bool              // it has come to the probe
+	calling map[uint64]caller // by block: code of user mode with which kernels make such calls
 }
+
+// caller is code that kernels map into programs for their probes: it makes a system call by number at an address.
+type caller struct {
+	number uint32
+	at     uint64
+}
+
+// System calls of probes alone (arch/x86/entry/syscalls/syscall_64.tbl): of a function of user mode whose return is probed, and of a
+// user probe at a nop in place of which a call stands.
+const callUretprobe, callUprobe = 335, 336
+
+// callerBits is the size of what such code has for itself. Slots of user probes are as large.
+const callerBits = 7
 
 // head is the beginning of names.
 type head struct {
@@ -56,7 +74,7 @@ type head struct {
 func New(im *image.Image) *Sorter {
 	s := &Sorter{
 		im: im, arch: &x86, names: map[string]image.Phase{}, known: map[uint64]image.Phase{}, pages: map[uint64]image.Phase{},
-		last: image.PhaseOther,
+		last: image.PhaseOther, calling: map[uint64]caller{},
 	}
 	s.read(table)
 	if im.Machine == elf.EM_ARM {
@@ -74,7 +92,7 @@ func (s *Sorter) read(table string) {
 		for _, name := range strings.Fields(line) {
 			if title, ok := strings.CutSuffix(name, ":"); ok {
 				if phase, ok = image.PhaseNamed(title); !ok {
-					phase = map[string]image.Phase{"any": anybody, "interpreter": interpreter}[title]
+					phase = map[string]image.Phase{"any": anybody, "interpreter": interpreter, "syscall": syscall}[title]
 				}
 			} else if text, ok := strings.CutSuffix(name, "*"); ok {
 				s.heads = append(s.heads, head{text, phase})
@@ -111,6 +129,7 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 		return image.PhaseIRQ
 	}
 	if at, ok := s.symbol(st.PC); ok && at != interpreter {
+		at = s.way(at)
 		s.called = s.called || s.inside && s.call
 		if s.inside = false; s.called && at == image.PhaseOther {
 			return image.PhaseHandler
@@ -140,6 +159,22 @@ func (s *Sorter) phase(st *cpus.Step) image.Phase {
 	return p
 }
 
+// way is the phase of a function of the kernel: those on the way of every system call belong to a probe whose own call it is.
+func (s *Sorter) way(at image.Phase) image.Phase {
+	switch {
+	case at != syscall:
+		s.found = s.found || at != anybody && at != image.PhaseOther
+		return at
+	case s.entered == callUretprobe:
+		return image.PhaseRethook
+	case s.entered == callUprobe && s.found:
+		return image.PhaseReturn
+	case s.entered == callUprobe:
+		return image.PhaseEntry
+	}
+	return image.PhaseOther
+}
+
 // inProgram is the phase of a program's own code.
 func (s *Sorter) inProgram() image.Phase {
 	s.ran, s.inside, s.called = true, true, false
@@ -150,9 +185,11 @@ func (s *Sorter) inProgram() image.Phase {
 type arch struct {
 	jump, call opcode // a near one
 	callBy     opcode // a call by a register, as programs of BPF make it; none where theirs are near
-	returned   opcode // the breakpoint to which a function of user mode returns
-	slots      uint64 // page of slots of user probes, below the one that no program has
-	vectors    uint64 // where exceptions begin, up to the end of memory; 0 where that has names
+	// syscall is a system call, and number loads its number, in four bytes; none where kernels make no calls for probes.
+	syscall, number opcode
+	returned        opcode // the breakpoint to which a function of user mode returns
+	slots           uint64 // page of slots of user probes, below the one that no program has
+	vectors         uint64 // where exceptions begin, up to the end of memory; 0 where that has names
 	// calls has emulation call a copy of the instruction, which lies in a slot.
 	calls bool
 }
@@ -168,10 +205,13 @@ func (o opcode) of(code []byte) bool {
 	return o.bytes > 0 && copy(b[:], code) >= o.bytes && binary.LittleEndian.Uint32(b[:])&o.mask == o.value
 }
 
-// Of x86, SDM vol. 2, JMP, CALL and INT3. Of ARM, ARM ARM, A8.8.18, A8.8.25, A8.8.26 and A5.4: branches keep a condition, and kernels tell
+// Of x86, SDM vol. 2, JMP, CALL, INT3, SYSCALL and MOV (of a sign-extended number to RAX). Of ARM, ARM ARM, A8.8.18, A8.8.25, A8.8.26 and A5.4: branches keep a condition, and kernels tell
 // breakpoints of user mode by numbers in a permanently undefined instruction. A step ends at another one.
 var (
-	x86 = arch{jump: opcode{1, 0xff, 0xe9}, call: opcode{1, 0xff, 0xe8}, returned: opcode{1, 0xff, 0xcc}, slots: 0x7fffffffe}
+	x86 = arch{
+		jump: opcode{1, 0xff, 0xe9}, call: opcode{1, 0xff, 0xe8}, returned: opcode{1, 0xff, 0xcc}, slots: 0x7fffffffe,
+		syscall: opcode{2, 0xffff, 0x050f}, number: opcode{3, 0xffffff, 0xc0c748},
+	}
 	arm = arch{
 		jump: opcode{4, 0x0f000000, 0x0a000000}, call: opcode{4, 0x0f000000, 0x0b000000}, returned: opcode{4, 0x0fffffff, 0x07f001f9},
 		callBy: opcode{4, 0x0ffffff0, 0x012fff30}, slots: 0xbefff, vectors: 0xffff0000, calls: true,
@@ -209,6 +249,15 @@ func (s *Sorter) user(st *cpus.Step) image.Phase {
 	if s.program == 0 {
 		s.program = st.PC
 	}
+	if c, ok := s.calls(st); ok {
+		switch {
+		case c.number == callUretprobe:
+			return image.PhaseRethook
+		case st.PC <= c.at:
+			return image.PhaseEntry
+		}
+		return image.PhaseReturn
+	}
 	switch {
 	case s.anywhere && st.PC>>pageBits != s.arch.slots:
 		return image.PhaseUser
@@ -218,6 +267,23 @@ func (s *Sorter) user(st *cpus.Step) image.Phase {
 		return image.PhaseRethook
 	}
 	return image.PhaseStep
+}
+
+// calls follows system calls of user mode, and tells of an instruction whether it is of the code by which a kernel makes one for a probe.
+func (s *Sorter) calls(st *cpus.Step) (caller, bool) {
+	block := st.PC >> callerBits
+	if s.arch.syscall.of(st.Code) {
+		s.entered, s.found = 0, false
+		if s.number == callUretprobe || s.number == callUprobe {
+			s.entered, s.calling[block] = s.number, caller{s.number, st.PC}
+		}
+	}
+	s.number = 0
+	if s.arch.number.of(st.Code) && len(st.Code) == 7 {
+		s.number = binary.LittleEndian.Uint32(st.Code[3:])
+	}
+	c, ok := s.calling[block]
+	return c, ok
 }
 
 // symbol is the phase of the function at an address, by the first of its names that the table has; false outside the
