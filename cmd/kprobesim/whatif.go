@@ -124,13 +124,20 @@ func (a *app) whatIf(o *whatIfOptions, keep string, workers int) error {
 		Probe: o.probe, Program: o.program, Rate: o.rate, CPUs: o.cpus, Limit: o.limit, Kernel: c.Kernel.Version(), Machine: mach.Name, Hz: mach.CPU.Hz,
 	}
 	var v *probing.Verdict
-	typed := false
+	has := whatif.Kernel{}
 	if o.probe.InKernel() {
 		if v, err = o.verdict(k, q); err != nil {
 			return fail(exitUsage, fmt.Errorf("what-if: %w", err))
 		}
 		function, _, _ := strings.Cut(v.Place, "+")
-		typed = attaching.Typed(c.Kernel.Content("BTF"), function)
+		has.Typed = attaching.Typed(c.Kernel.Content("BTF"), function)
+	}
+	kernel := attaching.Has{Types: c.Kernel.Content("BTF") != nil, Function: func(name string) bool {
+		_, ok := c.Kernel.Image.Symbol(name)
+		return ok
+	}}
+	if lacks := attaching.Lacks(o.probe.Kind, kernel); lacks != "" {
+		return fail(exitUsage, fmt.Errorf("what-if: no %s: the kernel %s", o.probe.Kind, lacks))
 	}
 	if f := o.probe.Function(); f != "" {
 		if _, ok := c.Kernel.Image.Symbol(f); !ok {
@@ -146,7 +153,12 @@ func (a *app) whatIf(o *whatIfOptions, keep string, workers int) error {
 	if err != nil {
 		return fail(exitUsage, err)
 	}
-	ways, err := whatif.Ways(o.probe, v, typed, o.program, returns.Probe.Mode)
+	has.Entered = returns.Probe.Mode
+	_, err = p.Point(attaching.KprobeMulti)
+	has.Multi = err == nil
+	_, err = p.Point(attaching.Uprobe + "-opt")
+	has.Called = err == nil
+	ways, err := whatif.Ways(o.probe, v, has, o.program)
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("what-if: %w", err))
 	}

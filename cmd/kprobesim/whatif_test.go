@@ -44,6 +44,7 @@ func TestWhatIf(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"no symbol nothing":                {"kprobe:nothing"},
+		"has no sessions of kprobe-multi":  {"kprobe-session:vfs_write"},
 		"no probe may stand at":            {"kprobe:get_kprobe"},
 		"has no tracepoint sched/nothing":  {"tracepoint:sched/nothing"},
 		"leave the offset out":             {"kretprobe:vfs_write+5"},

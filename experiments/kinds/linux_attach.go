@@ -33,7 +33,7 @@ func (b *bench) attachment(p *schema.Point, o measuring.Order) (_ measuring.Orde
 			sym, _, _ := b.lab.Kernel().Image.At(s.addr)
 			a.Target, a.Offset = sym.Name, s.addr-sym.Addr
 		}
-	case l.User():
+	case l.User() || p.Probe.Called():
 		if s, err = b.userSite(p); err == nil {
 			a.Offset = uint64(max(l.Offset, 0))
 		}
@@ -51,7 +51,10 @@ func attachedHits(a *attaching.Attached, kernel lookup, seen arrivals) (n int64,
 					p.Name, n, a.Programs[0].Name, seen[a.Programs[0].Entry()])
 			}
 		}
-		return n, nil
+		if n%a.Times() != 0 {
+			return 0, fmt.Errorf("the program was entered %d times, and each hit enters it %d times", n, a.Times())
+		}
+		return n / a.Times(), nil
 	}
 	n, ok := seen.at(kernel, a.Function)
 	if !ok {
@@ -67,8 +70,8 @@ func verifyAttached(p *schema.Point, with *stretch, c Counts) error {
 		return nil
 	case c.Hits != c.Calls:
 		return fmt.Errorf("%s was hit %d times in %d calls: put %s on the path of the loop, once a call", p.Probe.Linux.What, c.Hits, c.Calls, placed(p))
-	case with.Counts && int64(with.Counted) != c.Hits:
-		return fmt.Errorf("the program was entered %d times, and has counted %d: what it counts is not there", c.Hits, with.Counted)
+	case with.Counts && int64(with.Counted) != c.Hits*with.attached.Times():
+		return fmt.Errorf("the program was entered %d times, and has counted %d: what it counts is not there", c.Hits*with.attached.Times(), with.Counted)
 	}
 	return nil
 }

@@ -203,6 +203,54 @@ func TestLinuxAttachUserObject(t *testing.T) {
 	}
 }
 
+// TestLinuxAttachSession attaches one program to entry and return of a function, which both count. A kernel without sessions leaves
+// such points out.
+func TestLinuxAttachSession(t *testing.T) {
+	for _, kernel := range []string{"more/vmlinuz-6.12*-amd64", "vmlinuz-6.1.*-amd64"} {
+		p := attachPlan(t, "linux.kernel="+hosttools.Kernels(t, kernel, "sessions of kprobe-multi")[0],
+			"points=[{name=\"session\", kind=\"kprobe-session\", program=\"count\"}]")
+		if strings.Contains(kernel, "-6.1.") {
+			require.That(t, len(p.Points) == 0 && strings.Contains(strings.Join(p.Notes, "\n"), "left out: session: the kernel has no sessions of kprobe-multi, as kernels have from 6.10 on"), "notes %q", p.Notes)
+			continue
+		}
+		pt := require.Must(p.Point("session"))(t)
+		m := require.Must(kinds.Measure(pt))(t)
+		require.Equal(t, m.Counts, (kinds.Counts{Calls: 40, Hits: 40}), "counted")
+		checkAttached(t, require.Must(reports.Records(pt, m))(t), 0, true)
+	}
+}
+
+// TestLinuxAttachCalled has a kernel put a call in place of a nop, so that hits take no exception. It keeps a breakpoint at other
+// instructions. A kernel that never does so leaves such points out.
+func TestLinuxAttachCalled(t *testing.T) {
+	files := hosttools.Kernels(t, "more/vmlinuz-*-amd64", "calls in place of nops")
+	p := attachPlan(t, "linux.kernel="+files[len(files)-1])
+	for _, name := range []string{"uprobe-opt-count", "uretprobe-opt", "usdt-opt"} {
+		pt, err := p.Point(name)
+		if err != nil {
+			require.That(t, strings.Contains(strings.Join(p.Notes, "\n"), "usdt-opt-ringbuf: the kernel puts no call in place of a nop where a user probe stands"), "notes %q", p.Notes)
+			continue
+		}
+		m := require.Must(kinds.Measure(pt))(t)
+		require.Equal(t, m.Counts, (kinds.Counts{Calls: 40, Hits: 40}), "%s: counted", name)
+		got := require.Must(reports.Records(pt, m))(t)
+		checkAttached(t, got, 0, true)
+		for _, r := range got {
+			require.That(t, r.Metric != results.PhaseMetric("entry") || r.Value.Float() > 100, "%s: the way to the probe takes %v cycles", name, r.Value)
+		}
+	}
+	for target, breakpoint := range map[string]bool{"user_nop5": true, "user_function": true, "user_nop10": false} {
+		pt, err := attachPlan(t, "linux.kernel="+files[len(files)-1], "points.uprobe-opt.target="+target, "points.uprobe-opt.loop="+map[string]string{
+			"user_nop5": "nop5", "user_nop10": "nop10", "user_function": "function",
+		}[target]).Point("uprobe-opt")
+		if err != nil {
+			continue // said above
+		}
+		_, err = kinds.Measure(pt)
+		require.That(t, (err != nil) == breakpoint && (err == nil || strings.Contains(err.Error(), "the kernel keeps a breakpoint at /init:"+target)), "%s: %v", target, err)
+	}
+}
+
 // TestLinuxAttachUserMulti attaches to a user function by a link of several places, as a newer kernel has them. One without them
 // leaves such points out. A function returns by a system call there, and not by a breakpoint.
 func TestLinuxAttachUserMulti(t *testing.T) {

@@ -132,7 +132,11 @@ func LinuxRegions(t *testing.T) string {
 		out.WriteString(observed(m))
 		require.NoError(t, verifyAttached(p, with, Counts{}))
 		for i, at := range []*attaching.Attached{
-			{Programs: programs("one")}, {Programs: programs("one", "two")}, {Programs: programs("one", "two", "three")}, {Function: "vfs_read"}, {Function: "nothing"},
+			{Programs: programs("one")},
+			{Programs: programs("one", "two")},
+			{Programs: programs("one", "two", "three")},
+			{Function: "vfs_read"},
+			{Function: "nothing"},
 		} {
 			with.attached, with.Counts, with.Counted = at, i%2 == 0, 40
 			c, err := sites[0].counts(p, kernel, plain, with, seen)
@@ -246,6 +250,8 @@ func TestLinuxNames(t *testing.T) {
 		{"uretprobe", kprobes.Emulated, elf.EM_X86_64, true, 1, 0, 1},
 		{"uretprobe", kprobes.Stepped, elf.EM_X86_64, true, 1, 1, 2},
 		{schema.LinuxUprobe, kprobes.Stepped, elf.EM_X86_64, true, 1, 1, 2},
+		{schema.LinuxUprobe, kprobes.Optimized, elf.EM_X86_64, true, 0, 0, 0},
+		{"uretprobe", kprobes.Optimized, elf.EM_X86_64, true, 0, 0, 0},
 		{schema.LinuxKprobe, kprobes.Boosted, elf.EM_X86_64, false, 1, 0, 1},
 		{schema.LinuxKprobe, kprobes.Ftrace, elf.EM_386, false, 1, 0, 0},
 		{schema.LinuxKprobe, kprobes.Optimized, elf.EM_386, false, 1, 0, 0},
@@ -253,7 +259,7 @@ func TestLinuxNames(t *testing.T) {
 		p := pointOf(schema.LinuxProbe{What: x.what})
 		p.Probe.Mode = x.mode
 		s := userSiteOf(p, "f+0x7", measuring.Place{Addr: 5, File: 6, Instruction: "nop"}, x.machine, x.calls)
-		require.Equal(t, *s, site{"/init:f+0x7", "nop", 5, true, 6, x.breakpoints, x.debug}, "%s that is %s on %s", x.what, x.mode, x.machine)
+		require.Equal(t, *s, site{"/init:f+0x7", "nop", 5, true, 6, p.Probe.Called(), x.breakpoints, x.debug}, "%s that is %s on %s", x.what, x.mode, x.machine)
 		k := siteOf(&probing.Verdict{Addr: 5, Place: "f", Instruction: "nop"}, x.mode)
 		require.Equal(t, *k, site{place: "f", instruction: "nop", addr: 5, breakpoints: x.kernel}, "%s in the kernel", x.mode)
 	}

@@ -19,6 +19,7 @@ type site struct {
 	addr        uint64
 	user        bool   // it is one of the program
 	file        uint64 // where it lies in the file of the program
+	called      bool   // the kernel has put a call there
 	// breakpoints and debug are the exceptions of a hit.
 	breakpoints, debug int64
 }
@@ -61,6 +62,8 @@ const uretprobeCall = "uretprobe_trampoline_entry"
 func userSiteOf(p *schema.Point, text string, at measuring.Place, machine elf.Machine, calls bool) *site {
 	s := &site{place: program + text, user: true, addr: at.Addr, file: at.File, instruction: at.Instruction, breakpoints: 1}
 	switch {
+	case p.Probe.Called():
+		s.called, s.breakpoints = true, 0
 	case p.Probe.Mode != kprobes.Stepped:
 	case machine == elf.EM_ARM:
 		s.breakpoints++
@@ -162,8 +165,10 @@ func (s *site) verifyExceptions(p *schema.Point, n, breakpoints, debug int64) er
 
 // verifyMarks holds the kernel's list of probes, and the breakpoints in the program, against the point.
 func (s *site) verifyMarks(p *schema.Point, r *measuring.Region) error {
-	var planted []uint64
+	var planted, called []uint64
 	switch {
+	case s.called:
+		called = []uint64{s.addr}
 	case s.user:
 		planted = []uint64{s.addr}
 	case p.Probe.Linux.What != schema.LinuxWatch:
@@ -171,8 +176,12 @@ func (s *site) verifyMarks(p *schema.Point, r *measuring.Region) error {
 			return err
 		}
 	}
-	if !slices.Equal(r.Planted, planted) {
-		return fmt.Errorf("the program has breakpoints at %#x, where %#x are wanted for the probe at %s", r.Planted, planted, s.place)
+	if s.called && !slices.Equal(r.Called, called) {
+		return fmt.Errorf("the kernel keeps a breakpoint at %s (%s): it puts a call in place of a nop of 10 bytes, such as that of user_nop10, or of one of 5, "+
+			"as that of user_nop5", s.place, s.instruction)
+	}
+	if !slices.Equal(r.Planted, planted) || !slices.Equal(r.Called, called) {
+		return fmt.Errorf("the program has breakpoints at %#x and calls at %#x, where %#x are wanted for the probe at %s", r.Planted, r.Called, planted, s.place)
 	}
 	return nil
 }

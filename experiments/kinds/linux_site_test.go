@@ -20,6 +20,7 @@ func TestSiteVerify(t *testing.T) {
 	}
 	as := func(*measuring.Listed) {}
 	kernel, user := site{place: "f", addr: at, breakpoints: 1}, site{place: "/init:f", addr: at, user: true, breakpoints: 1, debug: 1}
+	called := site{place: "/init:f", instruction: "nop", addr: at, user: true, called: true}
 	hit := measuring.Region{Hits: 15, Breakpoints: 10, Debug: 10, Planted: []uint64{at}}
 	without := func(change func(*measuring.Region)) measuring.Region {
 		r := hit
@@ -41,9 +42,14 @@ func TestSiteVerify(t *testing.T) {
 		"no mark":       {kernel, schema.LinuxKprobe, kprobes.Ftrace, listed("k", as), "is a breakpoint, not ftrace"},
 		"disabled":      {kernel, schema.LinuxKprobe, kprobes.Emulated, listed("k", func(l *measuring.Listed) { l.Disabled = true }), "the kernel says"},
 		"user":          {user, schema.LinuxUprobe, kprobes.Stepped, hit, ""},
-		"no breakpoint": {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Planted = nil }), "has breakpoints at []"},
-		"elsewhere":     {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Planted = []uint64{at + 1} }), "at [0x1001], where [0x1000]"},
+		"no breakpoint": {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Planted = nil }), "has breakpoints at [] and calls at []"},
+		"elsewhere":     {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Planted = []uint64{at + 1} }), "at [0x1001] and calls at [], where [0x1000]"},
 		"further":       {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Planted = []uint64{at, at + 1} }), "at [0x1000 0x1001]"},
+		"call":          {called, schema.LinuxUprobe, kprobes.Optimized, measuring.Region{Hits: 15, Called: []uint64{at}}, ""},
+		"no call":       {called, schema.LinuxUprobe, kprobes.Optimized, hit, "the kernel keeps a breakpoint at /init:f (nop): it puts a call in place of a nop of 10 bytes"},
+		"both":          {called, schema.LinuxUprobe, kprobes.Optimized, measuring.Region{Hits: 15, Called: []uint64{at}, Planted: []uint64{at}}, "where [] are wanted"},
+		"a call there":  {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Called = []uint64{at} }), "and calls at [0x1000]"},
+		"trapped":       {called, schema.LinuxUprobe, kprobes.Optimized, measuring.Region{Hits: 15, Breakpoints: 1, Called: []uint64{at}}, "1 breakpoints and 0 debug exceptions more"},
 		"in the kernel": {kernel, schema.LinuxKprobe, kprobes.Emulated, measuring.Region{List: listed("k", as).List, Planted: []uint64{at}}, "where [] are wanted"},
 		"not stepped":   {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Debug = 0 }), "10 breakpoints and 0 debug exceptions"},
 		"one too few":   {user, schema.LinuxUprobe, kprobes.Stepped, without(func(r *measuring.Region) { r.Breakpoints = 9 }), "9 breakpoints and 10 debug exceptions"},

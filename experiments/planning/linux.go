@@ -84,10 +84,10 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		p.errs.Join(at(root, "points"), fmt.Errorf("points: %w", err))
 		return
 	}
+	p.leaveOutWays(e, k)
 	if pt.Linux.Working == nil && pt.Linux.ModuleHash == "" {
 		p.leaveOut(e, pt.Target.ISA, pt.Kernel.Era)
 	}
-	p.leaveOutWays(e, k)
 	p.points(root, pt, e, c, nil)
 }
 
@@ -97,6 +97,9 @@ func (p *planner) leaveOutWays(e *schema.Experiment, k *packaged) {
 	var order []string
 	e.Probes = slices.DeleteFunc(e.Probes, func(q schema.Probe) bool {
 		needs := attaching.Lacks(q.Linux.What, k.has())
+		if needs == "" && q.Called() {
+			needs = attaching.LacksCalls(k.has())
+		}
 		if needs == "" {
 			return false
 		}

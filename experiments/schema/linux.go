@@ -254,9 +254,20 @@ func (l *LinuxProbe) User() bool { return l.What == LinuxUprobe || l.What == lin
 // Returns reports whether it is a return probe.
 func (l *LinuxProbe) Returns() bool { return l.What == LinuxKretprobe || l.What == linuxUretprobe }
 
+// Called reports whether it is a probe of a program whose nop the kernel is to replace by a call.
+func (p *Probe) Called() bool {
+	return p.Mode == kprobes.Optimized && (p.Linux.User() || p.Linux.What == attaching.USDT)
+}
+
 // readLinuxMode reads how the hits of a probe run, which a watchpoint has not.
 func readLinuxMode(r *doc.Reader, p *Probe) {
 	what := p.Linux.What
+	if what == attaching.USDT && r.Has("mode") {
+		if p.Mode = doc.Need(r, "mode", readMode); p.Mode != kprobes.Optimized {
+			r.Errorf("mode", "a %s is %q, or leave it out", what, kprobes.Optimized)
+		}
+		return
+	}
 	if what == LinuxNone || what == LinuxWatch || !p.Linux.named() {
 		if r.Has("mode") {
 			r.Errorf("mode", "a probe of an instruction has one, not a %s", what)
@@ -271,8 +282,8 @@ func readLinuxMode(r *doc.Reader, p *Probe) {
 	switch {
 	case what == LinuxModule && p.Mode != kprobes.Stepped && p.Mode != kprobes.Optimized:
 		r.Errorf("mode", "a %s is %q, and its breakpoints become jumps where they can, or %q", what, kprobes.Optimized, step)
-	case p.Linux.User() && p.Mode != kprobes.Stepped && p.Mode != kprobes.Emulated:
-		r.Errorf("mode", "a %s is %q or %q", what, step, kprobes.Emulated)
+	case p.Linux.User() && p.Mode != kprobes.Stepped && p.Mode != kprobes.Emulated && p.Mode != kprobes.Optimized:
+		r.Errorf("mode", "a %s is %q, %q or %q", what, step, kprobes.Emulated, kprobes.Optimized)
 	}
 }
 

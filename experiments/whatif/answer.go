@@ -77,6 +77,11 @@ func Ask(q *Question, ways []Way, cycles func(point string) (float64, error)) (*
 		}
 		a.Ways = append(a.Ways, c)
 	}
+	for _, w := range ways {
+		if w.Needs != "" {
+			a.Interpolated = append(a.Interpolated, w.Name+": "+w.Needs)
+		}
+	}
 	own := a.Ways[0]
 	a.Over = q.Limit > 0 && own.Each > q.Limit
 	a.tell(ways[0], q.Experiment)

@@ -19,7 +19,7 @@ type Probe struct {
 // Kinds are the ways that are asked about.
 func Kinds() []string {
 	return []string{
-		attaching.Kprobe, attaching.Kretprobe, attaching.Fentry, attaching.Fexit, attaching.Tracepoint, attaching.RawTracepoint,
+		attaching.Kprobe, attaching.Kretprobe, attaching.KprobeMulti, attaching.KretprobeMulti, attaching.KprobeSession, attaching.Fentry, attaching.Fexit, attaching.Tracepoint, attaching.RawTracepoint,
 		attaching.BTFTracepoint, attaching.Uprobe, attaching.Uretprobe, attaching.USDT,
 	}
 }
@@ -35,7 +35,9 @@ func Parse(text string) (Probe, error) {
 
 // InKernel reports whether the target is a function of the kernel, for which there is a verdict.
 func (p Probe) InKernel() bool {
-	return slices.Contains([]string{attaching.Kprobe, attaching.Kretprobe, attaching.Fentry, attaching.Fexit}, p.Kind)
+	return slices.Contains([]string{
+		attaching.Kprobe, attaching.Kretprobe, attaching.KprobeMulti, attaching.KretprobeMulti, attaching.KprobeSession, attaching.Fentry, attaching.Fexit,
+	}, p.Kind)
 }
 
 // syscallEvents is the group of the tracepoints of single system calls, which hang on one for all of them.
@@ -56,6 +58,7 @@ func (p Probe) Function() string {
 type Way struct {
 	Name       string
 	Plus, Less []string
+	Needs      string // what has to be done for it beside attaching; "" for nothing
 }
 
 // Points are the points of the ways of a program, each once.
@@ -66,31 +69,47 @@ func Points(ways []Way) (out []string) {
 	return out
 }
 
+// Kernel tells what a kernel has, as far as it matters to ways.
+type Kernel struct {
+	Typed   bool         // its BTF has the function, which trampolines need
+	Multi   bool         // links of many kprobes
+	Called  bool         // calls in place of nops where user probes stand
+	Entered kprobes.Mode // how the entry of the point kretprobe runs
+}
+
 // Ways are the probe's own way and behind it those that could stand at the same place. The verdict is nil for what is not in the
-// kernel's text; typed says that the kernel's BTF has the function, which trampolines need. entered is how the entry of the point
-// kretprobe runs.
-func Ways(p Probe, v *probing.Verdict, typed bool, program string, entered kprobes.Mode) ([]Way, error) {
+// kernel's text.
+func Ways(p Probe, v *probing.Verdict, k Kernel, program string) ([]Way, error) {
 	point := func(name string) string { return named(name, program) }
 	one := func(what, name string) Way { return Way{Name: what, Plus: []string{point(name)}} }
 	entry := v != nil && v.Kind == kprobes.Ftrace.String()
+	// behind adds ways of functions that ftrace knows.
+	behind := func(own Way, multi, typed string) []Way {
+		ways := []Way{own}
+		if entry && k.Multi {
+			ways = append(ways, one(multi, multi))
+		}
+		if entry && k.Typed {
+			ways = append(ways, one(typed, typed))
+		}
+		return ways
+	}
 	switch p.Kind {
 	case attaching.Kprobe:
-		ways := []Way{one("kprobe, "+runs(v), byMode[mode(v)])}
-		if entry && typed {
-			ways = append(ways, one("fentry", "fentry"))
-		}
-		return ways, nil
+		return behind(one("kprobe, "+runs(v), byMode[mode(v)]), attaching.KprobeMulti, attaching.Fentry), nil
 	case attaching.Kretprobe:
 		own := one("kretprobe, entry "+runs(v), "kretprobe")
-		if mode(v) != entered {
-			own.Plus, own.Less = append(own.Plus, point(byMode[mode(v)])), []string{point(byMode[entered])}
+		if mode(v) != k.Entered {
+			own.Plus, own.Less = append(own.Plus, point(byMode[mode(v)])), []string{point(byMode[k.Entered])}
 		}
-		if entry && typed {
-			return []Way{own, one("fexit", "fexit")}, nil
+		return behind(own, attaching.KretprobeMulti, attaching.Fexit), nil
+	case attaching.KprobeMulti, attaching.KretprobeMulti, attaching.KprobeSession:
+		if !entry {
+			return nil, fmt.Errorf("%s cannot attach to %s: it needs a function that ftrace knows", p.Kind, p.Target)
 		}
-		return []Way{own}, nil
+		return []Way{one(p.Kind, p.Kind)}, nil
 	case attaching.Fentry, attaching.Fexit:
-		if !entry || !typed {
+		if !entry || !k.Typed {
 			return nil, fmt.Errorf("%s cannot attach to %s: it needs a function that ftrace knows and that stands in the kernel's BTF", p.Kind, p.Target)
 		}
 		return []Way{one(p.Kind, p.Kind)}, nil
@@ -104,7 +123,13 @@ func Ways(p Probe, v *probing.Verdict, typed bool, program string, entered kprob
 	case attaching.BTFTracepoint:
 		return []Way{one("tracepoint with types", "tp-btf")}, nil
 	}
-	return []Way{one(p.Kind, p.Kind)}, nil
+	ways := []Way{one(p.Kind, p.Kind)}
+	if k.Called {
+		call := one(p.Kind+", 10-byte nop", p.Kind+"-opt")
+		call.Needs = "the program must have a nop of 10 bytes (66 2e 0f 1f 84 00 00 00 00 00) there, in place of which this kernel puts a call"
+		ways = append(ways, call)
+	}
+	return ways, nil
 }
 
 // byMode has the points of kprobes.

@@ -40,36 +40,45 @@ func TestWays(t *testing.T) {
 	for v, want := range map[*probing.Verdict]string{nil: "[]", steps: "[]", leaps: "[]", boosted: "[points.kprobe-step-count.mode=boosted]"} {
 		require.Equal(t, fmt.Sprint(Settings(v, "count")), want, "settings")
 	}
-	require.Equal(t, fmt.Sprint(Settings(boosted, "empty"), require.Must(Ways(require.Must(Parse("kprobe:f+5"))(t), boosted, true, "empty", 0))(t)[0].Name),
+	require.Equal(t, fmt.Sprint(Settings(boosted, "empty"), require.Must(Ways(require.Must(Parse("kprobe:f+5"))(t), boosted, Kernel{Typed: true}, "empty"))(t)[0].Name),
 		"[points.kprobe-step.mode=boosted]kprobe, a breakpoint, boosted", "a way that boosts")
 	for _, x := range []struct {
 		probe   string
 		v       *probing.Verdict
 		typed   bool
+		newer   bool
 		program string
 		want    string // points of each way; "" for an error
 	}{
-		{"kprobe:f", ftrace, true, "count", "kprobe-count fentry-count"},
-		{"kprobe:f", ftrace, false, "empty", "kprobe"},
-		{"kprobe:f+5", jump, true, "ringbuf", "kprobe-opt-ringbuf"},
-		{"kprobe:f+5", steps, true, "empty", "kprobe-step"},
-		{"kprobe:f+5", boosted, true, "empty", "kprobe-step"},
-		{"kprobe:f+5", leaps, true, "empty", "kprobe-opt"},
-		{"kprobe:f+5", emulated, true, "empty", "kprobe-emulated"},
-		{"kretprobe:f", ftrace, true, "empty", "kretprobe fexit"},
-		{"kretprobe:f", steps, true, "empty", "kretprobe+kprobe-step-kprobe"},
-		{"fentry:f", ftrace, true, "count", "fentry-count"},
-		{"fentry:f", ftrace, false, "count", ""},
-		{"fexit:f", steps, true, "count", ""},
-		{"tracepoint:a/b", nil, false, "empty", "tp raw-tp"},
-		{"tracepoint:syscalls/sys_enter_read", nil, false, "empty", "tp-syscall raw-syscall"},
-		{"raw-tracepoint:a/b", nil, false, "count", "raw-tp-count"},
-		{"btf-tracepoint:a/b", nil, false, "empty", "tp-btf"},
-		{"uprobe:f", nil, false, "empty", "uprobe"},
-		{"usdt:f", nil, false, "count", "usdt-count"},
+		{"kprobe:f", ftrace, true, false, "count", "kprobe-count fentry-count"},
+		{"kprobe:f", ftrace, false, false, "empty", "kprobe"},
+		{"kprobe:f+5", jump, true, false, "ringbuf", "kprobe-opt-ringbuf"},
+		{"kprobe:f+5", steps, true, false, "empty", "kprobe-step"},
+		{"kprobe:f+5", boosted, true, false, "empty", "kprobe-step"},
+		{"kprobe:f+5", leaps, true, false, "empty", "kprobe-opt"},
+		{"kprobe:f+5", emulated, true, false, "empty", "kprobe-emulated"},
+		{"kretprobe:f", ftrace, true, false, "empty", "kretprobe fexit"},
+		{"kretprobe:f", steps, true, false, "empty", "kretprobe+kprobe-step-kprobe"},
+		{"fentry:f", ftrace, true, false, "count", "fentry-count"},
+		{"fentry:f", ftrace, false, false, "count", ""},
+		{"fexit:f", steps, true, false, "count", ""},
+		{"tracepoint:a/b", nil, false, false, "empty", "tp raw-tp"},
+		{"tracepoint:syscalls/sys_enter_read", nil, false, false, "empty", "tp-syscall raw-syscall"},
+		{"raw-tracepoint:a/b", nil, false, false, "count", "raw-tp-count"},
+		{"btf-tracepoint:a/b", nil, false, false, "empty", "tp-btf"},
+		{"uprobe:f", nil, false, false, "empty", "uprobe"},
+		{"usdt:f", nil, false, false, "count", "usdt-count"},
+		{"kprobe:f", ftrace, true, true, "count", "kprobe-count kprobe-multi-count fentry-count"},
+		{"kretprobe:f", ftrace, false, true, "empty", "kretprobe kretprobe-multi"},
+		{"kprobe:f+5", jump, true, true, "empty", "kprobe-opt"},
+		{"kprobe-multi:f", ftrace, false, true, "ringbuf", "kprobe-multi-ringbuf"},
+		{"kprobe-session:f", ftrace, false, true, "empty", "kprobe-session"},
+		{"kretprobe-multi:f", steps, true, true, "empty", ""},
+		{"uretprobe:f", nil, false, true, "empty", "uretprobe uretprobe-opt"},
+		{"usdt:f", nil, false, true, "count", "usdt-count usdt-opt-count"},
 	} {
 		p := require.Must(Parse(x.probe))(t)
-		ways, err := Ways(p, x.v, x.typed, x.program, kprobes.Ftrace)
+		ways, err := Ways(p, x.v, Kernel{Typed: x.typed, Multi: x.newer, Called: x.newer, Entered: kprobes.Ftrace}, x.program)
 		var got []string
 		for _, w := range ways {
 			text := strings.Join(w.Plus, "+")
@@ -83,7 +92,7 @@ func TestWays(t *testing.T) {
 	for v, want := range map[*probing.Verdict]Way{ // where no probe rests on ftrace
 		emulated: {Plus: []string{"kretprobe"}}, jump: {Plus: []string{"kretprobe", "kprobe-opt"}, Less: []string{"kprobe-emulated"}},
 	} {
-		ways := require.Must(Ways(require.Must(Parse("kretprobe:f"))(t), v, false, "empty", kprobes.Emulated))(t)
+		ways := require.Must(Ways(require.Must(Parse("kretprobe:f"))(t), v, Kernel{Entered: kprobes.Emulated}, "empty"))(t)
 		require.That(t, slices.Equal(ways[0].Plus, want.Plus) && slices.Equal(ways[0].Less, want.Less), "%+v: %+v", v, ways)
 	}
 }
@@ -114,6 +123,9 @@ func TestAsk(t *testing.T) {
 		t.Errorf("%s, %v", b, err)
 	}
 	require.That(t, !strings.Contains(a.Text(), "more than the CPUs"), "a quarter of a CPU is too much: %s", a.Text())
+	needy := Way{Name: "other", Plus: []string{"fentry"}, Needs: "something else"}
+	a, err = Ask(q, append(ways, needy), costs)
+	require.That(t, err == nil && slices.Contains(a.Interpolated, "other: something else"), "%+v, %v", a, err)
 	q.Limit = 6.25
 	if a, err = Ask(q, ways, costs); err != nil || a.Over || !strings.Contains(a.Text(), "within") {
 		t.Errorf("%+v, %v", a, err)
