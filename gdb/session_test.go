@@ -216,7 +216,8 @@ func TestReads(t *testing.T) {
 	c.want("qXfer:features:read:target.xml:0,10", "m<.*")
 	c.want("M"+fmt.Sprintf("%x", fn.Entry)+",4:60000000", "OK")
 	c.want(fmt.Sprintf("m%x,4", fn.Entry), "60000000")
-	c.want(fmt.Sprintf("m%x,4", uint64(1)<<63), "E0e")
+	c.want(fmt.Sprintf("m%x,1", uint64(1)<<63), "E0e")
+	c.want(fmt.Sprintf("m%x,0", uint64(1)<<63), "")
 	require.NoError(t, c.conn.Send("k")) // it has no reply
 	require.NoError(t, <-c.over)
 }
@@ -409,6 +410,8 @@ func TestTake(t *testing.T) {
 				err := late.Take(m)
 				require.That(t, err == nil && len(late.list) == 1, "%d beside another state: %d states, %v", beside, len(late.list), err)
 			}
+			far := Checkpoints{Every: latest(m) / 2, list: []checkpoint{{at: latest(m) + latest(m)/2}}}
+			require.Error(t, far.Take(m), "cannot be kept", "as far from another state as two are")
 		}
 	}))
 	require.That(t, c.mu.TryLock() && len(c.list) <= 0, "%d states, or the list is locked", len(c.list))

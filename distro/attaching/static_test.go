@@ -2,6 +2,7 @@ package attaching_test
 
 import (
 	"encoding/binary"
+	"math"
 	"testing"
 
 	"kprobesim/distro/attaching"
@@ -18,8 +19,9 @@ func TestArgument(t *testing.T) {
 		shift  byte
 	}{
 		"8@%rax": {0, 1, 80, 0, 0}, "-4@%edi": {0, 1, 112, 1, 32}, "2@%r9w": {0, 1, 64, 0, 48}, "1@%cl": {0, 1, 88, 0, 56},
-		"1@%sil": {0, 1, 104, 0, 56}, "8@%rsp": {0, 1, 152, 0, 0}, "-8@$-12": {-12, 0, 0, 1, 0}, "4@$0x10": {16, 0, 0, 0, 32},
+		"1@%sil": {0, 1, 104, 0, 56}, "8@%rsp": {0, 1, 152, 0, 0}, "-8@$-12": {-12, 0, 0, 1, 0}, "4@$0x10": {16, 0, 0, 0, 32}, "8@$0x7fffffffffffffff": {math.MaxInt64, 0, 0, 0, 0}, "8@$-0x8000000000000000": {math.MinInt64, 0, 0, 0, 0},
 		"-4@112(%rsp)": {112, 2, 152, 1, 32}, "8@-8(%rbp)": {-8, 2, 32, 0, 0}, "8@(%r15)": {0, 2, 0, 0, 0},
+		"8@0x7fffffffffffffff(%r15)": {math.MaxInt64, 2, 0, 0, 0},
 	} {
 		b, err := attaching.Argument(text)
 		require.NoError(t, err)

@@ -35,6 +35,7 @@ func TestCommand(t *testing.T) {
 		{Name: "bin", Mode: distro.ModeFolder},
 		{Name: "bin/busybox", Mode: distro.ModeProgram, Data: require.Must(os.ReadFile("/bin/busybox"))(t)},
 		require.Must(distro.Mark(k))(t),
+		require.Must(distro.Background(k))(t),
 		{Name: "bin/sine", Mode: distro.ModeProgram, Data: sine(t, k)},
 		{Name: ".input", Mode: distro.ModeFile, Data: []byte("hello\n")},
 	}))
@@ -55,6 +56,28 @@ func TestCommand(t *testing.T) {
 		t.Errorf("%d writes were counted in %d instructions, of which %d were seen; without the probe %d", with.Counted, c.Instructions, seen.n,
 			plain.CPUs[0].Counters.Instructions)
 	}
+	worked, named := clock.Ticks(0), map[string]bool{}
+	for _, p := range plain.Processes {
+		worked += p.Work
+		named[p.Name] = true
+	}
+	require.That(t, worked == plain.CPUs[0].Work() && named["busybox"] && len(named) < 5, "%+v have worked in a region of %d ticks", plain.Processes, plain.CPUs[0].Work())
+	require.That(t, !plain.Counts, "%d writes were counted without the probe", plain.Counted)
+	drawn := func(from string) string {
+		o := order("kprobesim mark begin; head -c 16 /dev/urandom; kprobesim mark end", nil)
+		if from != "" {
+			o.Random = []byte(from)
+		}
+		out, err := lab.Command(o, nil)
+		require.That(t, err == nil && len(out.Output) == 16, "%v: %x", err, out.Output)
+		return string(out.Output)
+	}
+	first, again := drawn("a"), drawn("a")
+	require.That(t, first == again && first != drawn("b") && first != drawn(""), "the same bytes draw others, or others the same")
+	idle := order("true", nil)
+	idle.Tool, idle.Settle = []string{"/bin/busybox", "echo", "nothing to load"}, 5
+	_, err = lab.Command(idle, nil)
+	require.Error(t, err, "/bin/busybox has loaded no program of BPF within 5 ms; it has printed:\nnothing to load", "a tool that loads nothing")
 	elsewhere := order("kprobesim mark begin; pwd; kprobesim mark end", nil)
 	elsewhere.Folder = "/bin"
 	where, err := lab.Command(elsewhere, nil)
