@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,8 @@ type explainOptions struct {
 	all          bool
 	file, verify bool
 	cost         bool
+	returns      bool
+	user         bool
 	module       string
 	format       string
 	answers      string
@@ -36,7 +39,7 @@ type explainOptions struct {
 
 func (a *app) explainCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "explain (--kernel FILE | --image IMAGE) SYMBOL[+OFFSET]...",
+		Use:   "explain (--kernel FILE | --image IMAGE) (SYMBOL[+OFFSET]... | --user)",
 		Short: "Say whether a kernel takes a probe, and of which kind",
 		Long: `Say of places in a kernel whether a probe may stand there, how a hit of it runs, whether it would be replaced by a
 jump, and which rule says no. The kernel is that of a distribution (--kernel) or one of this program (--image). A
@@ -51,7 +54,8 @@ registering a probe at each place. Exit code 1 says that it differs, or that it 
 --sample it does the same for so many instructions at random.
 
 --cost measures a hit of every kind that the places have on the machine, once for each kind. The handler is empty for a
-kernel of this program. For that of a distribution it is a trace event's, or that of --module.`,
+kernel of this program. For that of a distribution it is a trace event's, or that of --module. With --returns it is the hit of
+a return probe of each function. --user measures probes in programs, in each way that the kernel has.`,
 	}
 	var o explainOptions
 	o.boot.limit = limitFlag(c, hostLimit)
@@ -66,6 +70,8 @@ kernel of this program. For that of a distribution it is a trace event's, or tha
 	f.BoolVar(&o.file, "file", false, "judge the text of the file, and boot nothing")
 	f.BoolVar(&o.verify, "verify", false, "ask the kernel, too, and compare")
 	f.BoolVar(&o.cost, "cost", false, "measure what a hit costs, once for each kind")
+	f.BoolVar(&o.returns, "returns", false, "with --kernel and --cost: measure return probes of the functions that are named")
+	f.BoolVar(&o.user, "user", false, "with --kernel and --cost: measure user probes and their return probes, in place of places in the kernel")
 	f.StringVar(&o.module, "module", "", "with --kernel and --cost: kprobesim_empty.ko, whose empty handler is measured in place of a trace event's")
 	f.StringVar(&o.format, "format", "text", "text or json")
 	f.StringVar(&o.answers, "answers", "", "with --kernel and --verify: file that keeps the kernel's answers; a second run asks for the places that it has not")
@@ -91,6 +97,9 @@ func (a *app) explain(o *explainOptions, places []string) error {
 	c, _, k, err := a.booted(o)
 	if err != nil {
 		return err
+	}
+	if o.user {
+		return a.printUser(o, newCosts(a, o, c, k))
 	}
 	sites, err := o.sites(k, places)
 	if err != nil {
@@ -161,18 +170,29 @@ func (s *costs) fill(v *answered) error {
 	if !s.o.cost || !v.Probe {
 		return nil
 	}
-	mode := costing.Mode(&v.Verdict)
+	mode, measure := costing.Mode(&v.Verdict), (*costing.Lab).Measure
+	if s.o.returns {
+		if !starts(&v.Verdict) {
+			return fail(exitUsage, fmt.Errorf("explain: a return probe stands at the start of a function, and %s is none: leave the offset out", v.Place))
+		}
+		measure = (*costing.Lab).Return
+	}
 	if _, ok := s.known[mode]; !ok {
 		if err := s.boot(); err != nil {
 			return err
 		}
 		var err error
-		if s.known[mode], err = s.lab.Measure(mode); err != nil {
+		if s.known[mode], err = measure(s.lab, mode); err != nil {
 			return fail(exitFailed, err)
 		}
 	}
 	v.Cost = s.known[mode]
 	return nil
+}
+
+// starts reports whether a function starts at a place. Behind the landing pad of an indirect jump that is where ftrace has its call.
+func starts(v *probing.Verdict) bool {
+	return !strings.Contains(v.Place, "+") || strings.HasSuffix(v.Place, "+0x0") || v.Kind == "ftrace"
 }
 
 // boot boots the kernel for measurements, unless it has.
@@ -215,9 +235,15 @@ func (o *explainOptions) check(places []string) error {
 		return fmt.Errorf("--rounds %d: it is how often the kernel is booted, or 0 for as often as it takes", o.rounds)
 	case o.module != "" && (o.image != "" || !o.cost):
 		return errors.New("--module goes with --kernel and --cost")
+	case (o.returns || o.user) && (o.image != "" || !o.cost):
+		return errors.New("--returns and --user go with --kernel and --cost")
+	case o.user && (len(places) > 0 || o.sample > 0 || o.all || o.returns || o.verify):
+		return errors.New("--user measures probes in programs: leave out places in the kernel and what is said of them")
+	case o.returns && (o.sample > 0 || o.all):
+		return errors.New("--returns is of functions: name them")
 	case o.file && o.cost:
 		return errors.New("--cost boots the kernel, and --file boots nothing: use one of them")
-	case len(places) == 0 && o.sample <= 0 && !o.all:
+	case len(places) == 0 && o.sample <= 0 && !o.all && !o.user:
 		return errors.New("name places as SYMBOL+OFFSET, or how many at random by --sample")
 	case o.verify && o.file:
 		return errors.New("--verify boots the kernel, and --file boots nothing: use one of them")

@@ -125,6 +125,46 @@ func TestCostsAreAsked(t *testing.T) {
 	}
 }
 
+// TestReturnsAndUser refuses what does not go with return probes and user probes, and return probes behind the start of a function.
+func TestReturnsAndUser(t *testing.T) {
+	kernel := explainOptions{format: "text", cost: true}
+	with := func(change func(*explainOptions)) *explainOptions {
+		o := kernel
+		change(&o)
+		return &o
+	}
+	returns, user := func(o *explainOptions) { o.returns = true }, func(o *explainOptions) { o.user = true }
+	for i, x := range []struct {
+		o      *explainOptions
+		places []string
+		want   string // of the error; "" for none
+	}{
+		{with(returns), []string{"f"}, ""},
+		{with(user), nil, ""},
+		{with(returns), nil, "name places"},
+		{with(func(o *explainOptions) { o.returns, o.cost = true, false }), []string{"f"}, "--returns and --user go with --kernel and --cost"},
+		{with(func(o *explainOptions) { o.user, o.image = true, "x86_64-2020" }), nil, "--returns and --user go with --kernel and --cost"},
+		{with(func(o *explainOptions) { o.returns, o.sample = true, 1 }), nil, "--returns is of functions: name them"},
+		{with(func(o *explainOptions) { o.returns, o.all = true, true }), nil, "--returns is of functions: name them"},
+		{with(user), []string{"f"}, "--user measures probes in programs"},
+		{with(func(o *explainOptions) { o.user, o.returns = true, true }), nil, "--user measures probes in programs"},
+		{with(func(o *explainOptions) { o.user, o.verify = true, true }), nil, "--user measures probes in programs"},
+		{with(func(o *explainOptions) { o.user, o.all = true, true }), nil, "--user measures probes in programs"},
+		{with(func(o *explainOptions) { o.user, o.sample = true, 1 }), nil, "--user measures probes in programs"},
+	} {
+		err := x.o.check(x.places)
+		require.That(t, (err == nil) == (x.want == "") && (err == nil || strings.Contains(err.Error(), x.want)), "%d: %v, want %q", i, err, x.want)
+	}
+	for _, x := range []struct {
+		place, kind string
+		want        bool
+	}{{"f", "stepped", true}, {"f+0x0", "emulated", true}, {"f+0x4", "ftrace", true}, {"f+0x4", "stepped", false}, {"f+0x10", "emulated", false}} {
+		require.Equal(t, starts(&probing.Verdict{Place: x.place, Kind: x.kind}), x.want, "%s, which is %s, starts a function", x.place, x.kind)
+	}
+	s := newCosts(newApp(io.Discard, io.Discard), with(returns), distro.Config{}, nil)
+	require.Error(t, s.fill(&answered{Verdict: probing.Verdict{Probe: true, Kind: "stepped", Place: "f+0x4"}}), "a return probe stands at the start of a function, and f+0x4 is none", "an offset")
+}
+
 // TestJournal reads each answer as it was written.
 func TestJournal(t *testing.T) {
 	j := &journal{file: filepath.Join(t.TempDir(), "answers"), Key: "this kernel", Rounds: 1}

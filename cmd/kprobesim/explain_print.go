@@ -141,6 +141,29 @@ func (a *app) printVerdicts(o *explainOptions, c distro.Config, k *probing.Kerne
 	return p.finish()
 }
 
+// printUser measures probes in programs, in each way in which their hits run.
+func (a *app) printUser(o *explainOptions, s *costs) error {
+	if err := s.boot(); err != nil {
+		return err
+	}
+	costs, lacks, err := s.lab.User()
+	if err != nil {
+		return fail(exitFailed, err)
+	}
+	if o.format == "json" {
+		e := json.NewEncoder(a.out)
+		e.SetIndent("", "  ")
+		return fail(exitFailed, e.Encode(costs))
+	}
+	for _, c := range costs {
+		fmt.Fprintln(a.out, c)
+	}
+	for _, lack := range append(lacks, "the instruction of a place tells which of these it has: no verdict is given on instructions of programs") {
+		fmt.Fprintln(a.out, lack)
+	}
+	return nil
+}
+
 // each calls f with the verdicts on the sites, or on each instruction of the kernel, until f fails.
 func (o *explainOptions) each(k *probing.Kernel, sites []uint64, f func(probing.Verdict) error) error {
 	if o.every() {

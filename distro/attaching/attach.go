@@ -206,6 +206,10 @@ func LacksCalls(has Has) string {
 	return "puts no call in place of a nop where a user probe stands, as kernels of x86-64 do from 6.18 on"
 }
 
+// ReturnsByCall is a function of kernels from 6.11 on, to which probed functions of programs return: it enters the kernel by a system
+// call (uretprobe(2)), and not by a breakpoint.
+const ReturnsByCall = "uretprobe_trampoline_entry"
+
 // attacher attaches one thing.
 type attacher struct {
 	Attachment

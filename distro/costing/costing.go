@@ -1,13 +1,12 @@
 // Package costing measures what a hit of a probe costs in the kernel of a distribution, for each way in which a hit runs.
 // It finds places on the path of a system call by the verdicts of package probing, and has package measuring run that call
-// in a loop, with a probe and without.
+// in a loop, with a probe and without. Probes of user mode stand in functions of the program that runs the loops.
 //
-// The handler is that of a trace event, which writes a record, or the empty one of a module of this program. Hits in
-// user mode, return probes and watchpoints are left out.
+// The handler is that of a trace event, which writes a record, or the empty one of a module of this program. Watchpoints are
+// left out, and so are verdicts on instructions of programs.
 package costing
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,6 +34,7 @@ type Cost struct {
 	Micros       float64 `json:"microseconds"`
 	Instructions float64 `json:"instructions"`
 	Exceptions   float64 `json:"exceptions"`
+	Concluded    string  `json:"concluded,omitempty"` // from which measurements; "" for one that was measured as it is
 	// Phases are the steps of the hit, in the order of tables, by the functions of 6.1 that package phases lists. The sum of
 	// all is Cycles.
 	Phases []Share `json:"phases"`
@@ -58,6 +58,9 @@ func (c *Cost) String() string {
 	if text += ", measured at " + c.Place; c.Handler != "" {
 		text += " with " + c.Handler
 	}
+	if c.Concluded != "" {
+		text += ", " + c.Concluded
+	}
 	if text += "; cycles by phase: " + listed(c.Phases, 1); c.Functions != nil {
 		text += "; cycles by function: " + listed(c.Functions, c.Cycles/50)
 	}
@@ -75,13 +78,20 @@ func listed(shares []Share, least float64) string {
 	return strings.Join(parts, ", ")
 }
 
+// Ways in which hits run.
+const (
+	emulated  = "emulated"
+	stepped   = "stepped"
+	optimized = "optimized"
+)
+
 // Lab is a kernel that has booted to its program.
 type Lab struct {
 	lab    *measuring.Lab
 	rules  *probing.Kernel
 	hz     int64
 	module []byte
-	base   *sample
+	base   map[string]*sample // loops without a probe, by name
 }
 
 // The loop of a measurement. It is shorter than the time between two interrupts of the timer.
@@ -102,9 +112,7 @@ func Boot(c distro.Config, rules *probing.Kernel, module []byte) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{lab: lab, rules: rules, hz: c.CPU.Hz, module: module}
-	l.base, err = l.run(measuring.Order{})
-	return l, err
+	return &Lab{lab: lab, rules: rules, hz: c.CPU.Hz, module: module, base: map[string]*sample{}}, nil
 }
 
 // sample counts what a region took.
@@ -116,17 +124,15 @@ type sample struct {
 	phases       [image.PhaseOther + 1]clock.Ticks
 }
 
-// byFunction adds up time by function and by phase.
+// byFunction adds up time by function, without interrupts, which come by the clock and not because of a probe.
 type byFunction struct {
-	im     *image.Image
-	sorter *phases.Sorter
-	by     map[uint64]clock.Ticks // by the start of the function
-	phases [image.PhaseOther + 1]clock.Ticks
-	last   clock.Ticks
+	im   *image.Image
+	by   map[uint64]clock.Ticks // by the start of the function
+	last clock.Ticks
 }
 
 func newByFunction(im *image.Image) *byFunction {
-	return &byFunction{im: im, sorter: phases.New(im), by: map[uint64]clock.Ticks{}}
+	return &byFunction{im: im, by: map[uint64]clock.Ticks{}}
 }
 
 // Step implements cpus.Observer.
@@ -134,27 +140,52 @@ func (b *byFunction) Step(s *cpus.Step) {
 	if b.last == 0 {
 		b.last = s.Start
 	}
+	if s.Context == cpus.Interrupted {
+		b.last = s.End
+		return
+	}
 	_, start := b.im.SymbolOff(s.PC)
 	if s.User {
 		start = 1 // the program's
 	}
 	b.by[start] += s.End - b.last
-	b.phases[b.sorter.Phase(s)] += s.End - b.last
 	b.last = s.End
 }
 
+// hit measures what an order adds to a hit of its loop.
+func (l *Lab) hit(loop string, o measuring.Order) (*Cost, error) {
+	if l.base[loop] == nil {
+		plain, err := l.run(loop, measuring.Order{})
+		if err != nil {
+			return nil, err
+		}
+		l.base[loop] = plain
+	}
+	s, err := l.run(loop, o)
+	if err != nil {
+		return nil, err
+	}
+	return costOf(l.base[loop], s, l.hz), nil
+}
+
 // run measures an order.
-func (l *Lab) run(o measuring.Order) (*sample, error) {
-	o.Workload, o.Warm, o.Calls = workload, warm, calls
+func (l *Lab) run(loop string, o measuring.Order) (*sample, error) {
+	o.Workload, o.Warm, o.Calls = loop, warm, calls
 	var seen *byFunction
+	tally := sim.NewTally(sim.OfSteps{})
 	r, err := l.lab.Run(o, func(m *sim.Machine) cpus.Observer {
 		seen = newByFunction(m.Image())
-		return seen
+		return sim.Phased(phases.New(m.Image()), tally, seen)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &sample{ticks: r.Ticks - r.Interrupted, instructions: r.Instructions, by: map[string]clock.Ticks{}, phases: seen.phases}
+	s := &sample{ticks: r.Ticks - r.Interrupted, instructions: r.Instructions, by: map[string]clock.Ticks{}}
+	for phase, t := range tally.Time {
+		if phase != image.PhaseIRQ {
+			s.phases[phase] = t
+		}
+	}
 	for _, n := range r.Counters.Exceptions {
 		s.exceptions += n
 	}
@@ -175,17 +206,7 @@ func (l *Lab) run(o measuring.Order) (*sample, error) {
 // Measure measures a hit of a mode: "ftrace", "emulated", "stepped", "boosted" or "optimized". It is nil where no instruction that
 // every call executes is of that mode.
 func (l *Lab) Measure(mode string) (*Cost, error) {
-	fn := ""
-	for _, name := range entries {
-		if _, err := l.rules.Resolve(name); err == nil {
-			fn = name
-			break
-		}
-	}
-	if fn == "" {
-		return nil, errors.New("the kernel has no function in which the system call getppid begins: its hits cannot be measured")
-	}
-	start, err := l.rules.Resolve(fn)
+	fn, start, err := l.entry()
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +216,7 @@ func (l *Lab) Measure(mode string) (*Cost, error) {
 		if !v.Probe || !v.Event && l.module == nil || Mode(&v) != mode && !((mode == "stepped" || mode == "boosted") && v.Kind == mode) {
 			continue
 		}
-		c, err := l.measureAt(fmt.Sprintf("%s+%d", fn, at-start), fn, at-start, mode)
+		c, err := l.measureAt(fn, at-start, mode)
 		if err == nil {
 			return c, nil
 		}
@@ -204,32 +225,52 @@ func (l *Lab) Measure(mode string) (*Cost, error) {
 	return nil, failed
 }
 
+// entry is the function in which the system call of the loop begins.
+func (l *Lab) entry() (name string, start uint64, err error) {
+	for _, name := range entries {
+		if start, err := l.rules.Resolve(name); err == nil {
+			return name, start, nil
+		}
+	}
+	return "", 0, errors.New("the kernel has no function in which the system call getppid begins: its hits cannot be measured")
+}
+
 // Mode is how hits of a verdict's probe run once the kernel has done what it will.
 func Mode(v *probing.Verdict) string {
 	if v.Optimized {
-		return "optimized"
+		return optimized
 	}
 	return v.Kind
 }
 
 // measureAt measures a probe at a place.
-func (l *Lab) measureAt(place, fn string, offset uint64, mode string) (*Cost, error) {
-	o, handler := measuring.Order{Optimize: mode == "optimized"}, "the handler of a trace event"
+func (l *Lab) measureAt(fn string, offset uint64, mode string) (*Cost, error) {
+	o := measuring.Order{Optimize: mode == optimized, Modules: l.empty(fmt.Sprintf("symbol=%s offset=%d kind=kprobe", fn, offset))}
 	if l.module == nil {
-		o.Events = []string{"p " + place}
-	} else {
-		handler = "an empty handler"
-		o.Modules = []measuring.Module{{
-			Name: "kprobesim_empty", File: l.module, Params: fmt.Sprintf("symbol=%s offset=%d kind=kprobe", fn, offset), Hits: "hits",
-		}}
+		o.Events = []string{fmt.Sprintf("p %s+%d", fn, offset)}
 	}
-	s, err := l.run(o)
+	return l.noted(workload, o, mode, fmt.Sprintf("%s+%#x", fn, offset))
+}
+
+// noted is hit with the mode, the place and the handler.
+func (l *Lab) noted(loop string, o measuring.Order, mode, place string) (*Cost, error) {
+	c, err := l.hit(loop, o)
 	if err != nil {
 		return nil, fmt.Errorf("measuring a hit that is %s at %s: %w", mode, place, err)
 	}
-	c := costOf(l.base, s, l.hz)
-	c.Mode, c.Place, c.Handler = mode, fmt.Sprintf("%s+%#x", fn, offset), handler
+	c.Mode, c.Place, c.Handler = mode, place, "the handler of a trace event"
+	if l.module != nil {
+		c.Handler = "an empty handler"
+	}
 	return c, nil
+}
+
+// empty is the module with the empty handler, nil where trace events are measured.
+func (l *Lab) empty(params string) []measuring.Module {
+	if l.module == nil {
+		return nil
+	}
+	return []measuring.Module{{Name: distro.EmptyModule, File: l.module, Params: params, Hits: "hits"}}
 }
 
 // costOf returns what a hit takes in a loop with a probe beyond the loop without, at a frequency in Hz.
@@ -255,8 +296,6 @@ func costOf(base, s *sample, hz int64) *Cost {
 			c.Functions = append(c.Functions, Share{name, per(t)})
 		}
 	}
-	slices.SortFunc(c.Functions, func(a, b Share) int {
-		return cmp.Or(cmp.Compare(b.Cycles, a.Cycles), strings.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(c.Functions, largest)
 	return c
 }

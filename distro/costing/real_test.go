@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"kprobesim/boards/pc"
@@ -57,7 +58,7 @@ func hits(t *testing.T, file string) {
 		steps, named := 0.0, map[string]bool{}
 		for _, p := range c.Phases {
 			steps += p.Cycles
-			named[p.Name] = p.Cycles > 1
+			named[p.Name] = p.Cycles > 0.1
 		}
 		require.That(t, math.Round(c.Exceptions) == x.exceptions && !(math.Abs(sum-c.Cycles) > c.Cycles/100) && !(math.Abs(steps-c.Cycles) > c.Cycles/100), "%s: %v; the functions take %.1f cycles, the phases %.1f", x.mode, c, sum, steps)
 		hz := float64(cpustest.Config(isa).Hz)
@@ -65,5 +66,35 @@ func hits(t *testing.T, file string) {
 		require.That(t, named["event"] && named["step"] == (x.mode == "stepped" || x.mode == "emulated") && named["detour"] == (x.mode == "optimized"), "%s: phases %v", x.mode, c.Phases)
 		require.That(t, x.mode == "ftrace" || !(c.Cycles >= last), "%s: %v, more than with more exceptions (%.0f cycles)", x.mode, c, last)
 		last = c.Cycles
+	}
+	for _, x := range []struct {
+		mode       string
+		exceptions float64
+	}{{"ftrace", 0}, {"optimized", 0}, {"emulated", 1}, {"stepped", 2}} {
+		c := require.Must(lab.Return(x.mode))(t)
+		without := require.Must(lab.Measure(x.mode))(t)
+		checkSums(t, c)
+		require.That(t, math.Round(c.Exceptions) == x.exceptions && c.Cycles > without.Cycles && (c.Concluded == "") == (x.mode == "ftrace") && c.Mode == "return probe, entry "+x.mode, "%v, and without the return %v", c, without)
+	}
+	costs, lacks, err := lab.User()
+	require.NoError(t, err)
+	var modes []string
+	for _, c := range costs {
+		checkSums(t, c)
+		modes = append(modes, c.Mode)
+	}
+	require.Equal(t, strings.Join(modes, "; ")+"; "+strings.Join(lacks, "; "),
+		"uprobe, emulated; uprobe, stepped; uretprobe, emulated; no user probe is optimized: the kernel puts no call in place of a nop where a user probe stands, as kernels of x86-64 do from 6.18 on", "user probes")
+}
+
+// checkSums wants phases and functions to add up to the whole.
+func checkSums(t *testing.T, c *costing.Cost) {
+	t.Helper()
+	for _, shares := range [][]costing.Share{c.Phases, c.Functions} {
+		sum := 0.0
+		for _, s := range shares {
+			sum += s.Cycles
+		}
+		require.That(t, math.Abs(sum-c.Cycles) <= c.Cycles/100, "%v: the parts take %.1f cycles", c, sum)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"kprobesim/distro"
+	"kprobesim/distro/attaching"
 	"kprobesim/distro/measuring"
 	"kprobesim/distro/probing"
 	"kprobesim/experiments/schema"
@@ -42,7 +43,7 @@ func siteOf(v *probing.Verdict, mode kprobes.Mode) *site {
 }
 
 // userSite is the place of a probe in the program. A slot of user mode is left by a debug exception, or where there is no step by a
-// second breakpoint, and a function whose return is probed returns to a breakpoint, or where the kernel has uretprobeCall, to a system call.
+// second breakpoint, and a function whose return is probed returns to a breakpoint, or where the kernel has attaching.ReturnsByCall, to a system call.
 func (b *bench) userSite(p *schema.Point) (*site, error) {
 	text := symbolPlace(targetOf(p), uint64(max(p.Probe.Linux.Offset, 0)))
 	at, err := b.lab.Place(text)
@@ -50,13 +51,9 @@ func (b *bench) userSite(p *schema.Point) (*site, error) {
 		return nil, err
 	}
 	im := b.lab.Kernel().Image
-	_, calls := im.Symbol(uretprobeCall)
+	_, calls := im.Symbol(attaching.ReturnsByCall)
 	return userSiteOf(p, text, at, im.Machine, calls), nil
 }
-
-// uretprobeCall is a function of kernels from 6.11 on, to which probed functions return: it enters the kernel by a system call
-// (uretprobe(2)).
-const uretprobeCall = "uretprobe_trampoline_entry"
 
 // userSiteOf is a place of the program, for the probe of a point on a machine. With calls, probed functions return to a system call.
 func userSiteOf(p *schema.Point, text string, at measuring.Place, machine elf.Machine, calls bool) *site {

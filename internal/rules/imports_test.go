@@ -52,7 +52,7 @@ var rooms = map[string][]string{
 	"distro/rootfs":    {"distro"},
 	"distro/attaching": {},
 	"distro/measuring": {"distro", "distro/rootfs", "distro/attaching", "cpus", "image", "sim"},
-	"distro/costing":   {"distro", "distro/measuring", "distro/phases", "distro/probing", "cpus", "image", "sim"},
+	"distro/costing":   {"distro", "distro/attaching", "distro/measuring", "distro/phases", "distro/probing", "cpus", "image", "sim"},
 	"targets":          {"cpus", "image", "sim", "boards/pc", "boards/pseries", "boards/vexpress", "smp", "kprobes", "kprobes/x86", "kprobes/ppc64", "kprobes/arm", "workloads"},
 	"races":            {"mmu", "cpus", "image", "sim", "smp", "kprobes", "workloads", "targets", "results/timeline"},
 	"gdb":              {"gdb/protocol", "cpus", "image", "sim"},
