@@ -56,7 +56,6 @@ func (s *session) noteTable(m *Measurement) error {
 		return err
 	}
 	inBucket, jumps := int64(1), int64(0)
-	var refusal *kprobes.Refusal
 	for _, p := range s.crowd {
 		st, err := s.probes.State(p.Addr)
 		if err != nil {
@@ -67,15 +66,10 @@ func (s *session) noteTable(m *Measurement) error {
 		}
 		if st.Mode == kprobes.Optimized {
 			jumps++
-		} else if refusal == nil {
-			refusal = st.Refusal
 		}
 	}
 	m.note(metricBucket, "probes", inBucket, 1)
 	m.note(metricJumps, "probes", jumps, 1)
-	if s.p.Probe.Mode == kprobes.Optimized && refusal != nil && !s.p.Crowd.Disabled {
-		s.fact(fmt.Sprintf("%d probes of the crowd are not optimized: %s (rule %s)", s.p.Crowd.Size()-jumps, refusal.Text, refusal.Rule))
-	}
 	return nil
 }
 
