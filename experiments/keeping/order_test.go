@@ -2,6 +2,7 @@ package keeping
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,4 +41,29 @@ func TestWall(t *testing.T) {
 		got := f.Wall(workers)
 		require.That(t, got == want*time.Second, "%d workers: %v, want %d s", workers, got, want)
 	}
+}
+
+// TestShards has a shard for every ten minutes that have begun, but not more than points, nor than a cluster takes at once.
+func TestShards(t *testing.T) {
+	for _, x := range []struct {
+		minutes time.Duration
+		points  int
+		want    int
+	}{{0, 0, 1}, {0, 5, 1}, {9, 5, 1}, {10, 5, 2}, {25, 5, 3}, {25, 2, 2}, {1e6, 1e6, 1000}} {
+		require.Equal(t, (Forecast{Points: x.points, Processor: x.minutes * time.Minute}).Shards(), x.want, "%d minutes of %d points", x.minutes, x.points)
+	}
+}
+
+// TestPieceOfAnotherForm finds a piece behind one of its key that cannot be read as it.
+func TestPieceOfAnotherForm(t *testing.T) {
+	s := require.Must(New(t.TempDir(), strings.Repeat("ab", 32), false))(t)
+	key, made := s.Key("a piece"), 0
+	text := func() (string, error) { made++; return "text", nil }
+	number := func() (int, error) { made++; return 7, nil }
+	for range 2 {
+		require.Got(Piece(s, key, text))(t, "text", "a text")
+		require.Got(Piece(s, key, number))(t, 7, "a number")
+	}
+	require.NoError(t, s.Close())
+	require.Equal(t, made, 2, "pieces that were made")
 }

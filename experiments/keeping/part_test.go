@@ -98,9 +98,11 @@ func TestCosts(t *testing.T) {
 	for sort, want := range map[string]float64{"a/b/c": 0.1, "a/b/e": 0.2, "a/x/e": 0.2, "a/b/none": 0.2, "a/n/e": 0.2} {
 		require.Equal(t, here.rate(sort).Seconds, want, "%s", sort)
 	}
+	require.That(t, !here.Here(), "points of this host were measured")
 	here.Reference(1e9) // twice as fast
 	require.Equal(t, here.rate("a/b/c").Seconds, 0.05, "on a faster host")
 	here.add("a/b/c", Cost{Points: 1, Work: 10, Seconds: 4, Squares: 1.6})
+	require.That(t, here.Here() && here.Known() && shipped.Known() && !NewCosts(nil).Known(), "what is known")
 	require.Equal(t, here.rate("a/b/c").Seconds, 0.4, "measured here")
 	out := t.TempDir()
 	require.NoError(t, here.Save(out))
@@ -110,8 +112,12 @@ func TestCosts(t *testing.T) {
 	if err != nil || again.rate("a/b/c").Seconds != 0.4 {
 		t.Errorf("read again: %v, %v", again.rate("a/b/c"), err)
 	}
-	for _, bad := range []string{"", "x\n", head + "a,1\n", head + "a,1,2,x,4,5,6\n", head + "a,1,2,-3,4,5,6\n", head + "a,NaN,2,3,4,5,6\n"} {
-		require.That(t, NewCosts(nil).read("x", []byte(bad)) != nil, "%q is read", bad)
+	for bad, want := range map[string]string{
+		"": "x: does not begin with sort,", "x\n": "x: does not begin with sort,", head + "a,1\n": "wrong number of fields",
+		head + "a,1,2,x,4,5,6\n": `x:2: "x" is no number of seconds`, head + "a,1,2,3,4,5,6\na,1,2,-3,4,5,6\n": `x:3: "-3" is no number of seconds`,
+		head + "a,NaN,2,3,4,5,6\n": `x:2: "NaN" is no number of points`, head + "a,1,2,3,4,5,1e15\n": `x:2: "1e15" is no number of results`,
+	} {
+		require.Error(t, NewCosts(nil).read("x", []byte(bad)), want, "%q", bad)
 	}
 	p := &schema.Point{Target: &targets.Target{}, Machine: &machines.Machine{}}
 	here.add(p.Sort(), Cost{Points: 1, Work: 1, Memory: 5, Results: 1})

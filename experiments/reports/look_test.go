@@ -23,6 +23,7 @@ import (
 )
 
 // TestFigures holds the figures and tables of every experiment, as they follow from its baseline, by their sums. TestLook shows the figures.
+// One point alone has a figure, too, or is too little for it.
 func TestFigures(t *testing.T) {
 	var out strings.Builder
 	fromBaselines(t, func(name string, r *Report) {
@@ -36,12 +37,16 @@ func TestFigures(t *testing.T) {
 				fmt.Fprintf(&out, "%s kept as %s %.6x\n", name, kept.About.Kind, sha256.Sum256([]byte(kept.Table().Text())))
 			}
 		}
+		first := r.Means.Points()[0]
+		one := r.Means.Only(func(p results.Point) bool { return p == first })
 		for _, n := range r.Plan.Figures {
 			f, err := figure(n, r.Means)
 			require.NoError(t, err)
 			svg, err := figures.Render(f, n, "svg")
 			require.NoError(t, err)
 			fmt.Fprintf(&out, "%s %s %.6x\n", name, n, sha256.Sum256(svg[n+".svg"]))
+			alone, err := figure(n, one)
+			require.That(t, (alone == nil) == (err != nil), "%s %s of one point: %v", name, n, err)
 		}
 	})
 	require.Lines(t, filepath.Join("testdata", "figures.txt"), out.String(), exptest.Updating())

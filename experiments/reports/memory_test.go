@@ -85,6 +85,10 @@ func TestProfileSaysWhatItLacks(t *testing.T) {
 	left := len(p.Points) - running.MostProfiles
 	want := fmt.Sprintf("the first %d points; %d more are left out", running.MostProfiles, left)
 	require.That(t, left > 0 && len(whole.Comments) == 1 && whole.Comments[0] == want && len(whole.Sample) == running.MostProfiles, "%d samples, comments %q, want %q", len(whole.Sample), whole.Comments, want)
+	p.Points = p.Points[:running.MostProfiles]
+	files = require.Must(reports.Collect(p).Report((&running.Runner{Measure: measure}).Run(p)).Files())(t)
+	all := require.Must(profile.ParseData(files[reports.ProfileName]))(t)
+	require.That(t, len(all.Comments) == 0 && len(all.Sample) == running.MostProfiles, "nothing is left out, but: %q", all.Comments)
 	for i, s := range whole.Sample {
 		name := p.Points[i].Name
 		require.That(t, s.Label["probe"][0] == name, "sample %d is of %v, want %s", i, s.Label, name)

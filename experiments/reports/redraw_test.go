@@ -34,6 +34,8 @@ func TestRedrawForPrint(t *testing.T) {
 		require.That(t, strings.Contains(text, want), "no %q in the text of the figure:\n%s", want, text)
 	}
 	require.Error(t, reports.Redraw(dir, []string{"phases"}, reports.Look{Width: 83.82, Height: 41}), "too low", "41 mm for a figure with its caption")
+	require.NoError(t, reports.Redraw(dir, nil, reports.Look{Width: 100}))
+	require.That(t, strings.HasPrefix(read(t, filepath.Join(dir, "phases.svg")), `<?xml version="1.0"?>`) && strings.Contains(read(t, filepath.Join(dir, "phases.svg")), `<svg width="283.4`), "what is there was not drawn again")
 }
 
 // TestRedrawChangesNoResults has somebody change a directory before figures are drawn again: numbers that are others are
