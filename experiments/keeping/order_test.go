@@ -67,3 +67,15 @@ func TestPieceOfAnotherForm(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Equal(t, made, 2, "pieces that were made")
 }
+
+// TestCloseFails says that what was written may not be there.
+func TestCloseFails(t *testing.T) {
+	s := require.Must(New(t.TempDir(), strings.Repeat("ab", 32), false))(t)
+	require.Got(Piece(s, s.Key("a piece"), func() (int, error) { return 7, nil }))(t, 7, "a piece")
+	for _, l := range s.logs {
+		if l.own != nil {
+			require.NoError(t, l.own.Close())
+		}
+	}
+	require.Error(t, s.Close(), "file already closed", "a file that is closed already")
+}

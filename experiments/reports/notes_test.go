@@ -55,6 +55,26 @@ func TestRoles(t *testing.T) {
 	require.That(t, slices.Equal(got, []string{string(results.Simulated), string(results.Fitted)}), "%q", got)
 }
 
+// TestCountsOfCalls records calls, hits and what was missed as numbers, unless each call was one hit, and none twice.
+func TestCountsOfCalls(t *testing.T) {
+	for _, x := range []struct {
+		counts kinds.Counts
+		want   string
+	}{
+		{kinds.Counts{Calls: 5, Hits: 5}, "[hits=9]"},
+		{kinds.Counts{Calls: 5, Hits: 4, Missed: 1, Returns: 3}, "[hits=9 calls=5 hits_missed=1 returns_missed=3]"},
+	} {
+		w := &recorder{at: results.Point{Experiment: "e", Machine: "m", ISA: "isa", Era: "2010", CPUs: 1, Probe: "k"}, role: results.Simulated}
+		w.ratio(results.MetricHits, "hits", 9, 1)
+		w.counts(x.counts)
+		var got []string
+		for _, r := range w.out {
+			got = append(got, r.Metric+"="+r.Value.String())
+		}
+		require.That(t, w.err == nil && fmt.Sprint(got) == x.want, "%+v: %v, %v; want %s", x.counts, got, w.err, x.want)
+	}
+}
+
 // Repeats that are beyond all numbers are an error of the report.
 func TestDoubtsOverflow(t *testing.T) {
 	w := &recorder{}

@@ -38,6 +38,20 @@ func TestStopKeepsWhatRan(t *testing.T) {
 	require.That(t, out[0].Err == nil && out[0].Measurement != nil && errors.Is(out[1].Err, running.ErrInterrupted), "%v, and behind the end %v", out[0].Err, out[1].Err)
 }
 
+// TestDefectOfAPoint has the first point panic: its outcome is the defect, and the other one is measured.
+func TestDefectOfAPoint(t *testing.T) {
+	p := require.Must(exptest.ToyLoader().Plan(exptest.ToyFiles(t), nil))(t)
+	measure := func(pt *schema.Point) (*kinds.Measurement, error) {
+		if pt.Name == p.Points[0].Name {
+			panic("no such register")
+		}
+		return exptest.ToyMeasure(pt)
+	}
+	out := (&running.Runner{Measure: measure, Workers: 1}).Run(p)
+	require.Error(t, out[0].Err, "no such register", "a point that panics")
+	require.That(t, running.Ended(out[0].Err) && out[0].Measurement == nil && out[1].Err == nil && out[1].Measurement != nil, "%v, and then %v", out[0].Err, out[1].Err)
+}
+
 // TestEnded tells points that were ended from points whose measurement failed.
 func TestEnded(t *testing.T) {
 	for err, want := range map[error]bool{

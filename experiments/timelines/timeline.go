@@ -231,7 +231,7 @@ func (w *watcher) leave(c *cpuTrack, at uint64) {
 	for w.t.Open(c.id) > 0 {
 		w.t.End(c.id, at)
 	}
-	c.task, c.open = false, c.open[:0]
+	c.open = c.open[:0]
 }
 
 // taskCategory tells user tasks from others, and the idle task and the stoppers by their names.
