@@ -16,7 +16,22 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file of this package again")
 
-// TestTables holds what each table of an experiment may have, what is said of an empty one, and the sum of what is read of many.
+// unknown is a key that no table has, in those that are a table or several.
+const unknown = `nonsense = 1
+[repeats]
+nonsense = 1
+[[points]]
+nonsense = 1
+published = {nonsense = 1}
+with = [{nonsense = 1}]
+[[modules]]
+nonsense = 1
+[[writes]]
+nonsense = 1
+`
+
+// TestTables holds what each table of an experiment may have, what is said of an empty one and of unknown keys, and the sum of what is
+// read of many.
 func TestTables(t *testing.T) {
 	var out strings.Builder
 	for _, x := range []struct {
@@ -46,9 +61,10 @@ func TestTables(t *testing.T) {
 		keys := doc.Describe(200, func(root *doc.Node, errs *doc.Errors) {
 			fmt.Fprintln(sum, text(x.read(doc.NewReader(root, errs))), errs.Err())
 		})
-		var errs doc.Errors
+		var errs, odd doc.Errors
+		x.read(doc.NewReader(require.Must(doc.Parse("unknown", []byte(unknown)))(t), &odd))
 		none := x.read(doc.NewReader(require.Must(doc.Parse("none", nil))(t), &errs))
-		fmt.Fprintf(&out, "## %s\n%s\nempty: %s %v\nmany have the sum %.6x\n", x.name, text(keys), text(none), errs.Err(), sum.Sum(nil))
+		fmt.Fprintf(&out, "## %s\n%s\nempty: %s %v\nunknown: %v\nmany have the sum %.6x\n", x.name, text(keys), text(none), errs.Err(), odd.Err(), sum.Sum(nil))
 	}
 	require.Lines(t, filepath.Join("testdata", "tables.txt"), strings.ReplaceAll(out.String(), `},"`, "},\n\""), *update)
 }
