@@ -28,6 +28,9 @@ type exec = func(*CPU, *inst)
 // oneThumb in Core.Single: the state is Thumb, in which no instruction is modelled.
 const oneThumb = 1
 
+// oneMismatch in Core.Single: a breakpoint register waits for any instruction but the one at its address.
+const oneMismatch = 2
+
 // CPU is one processor. General registers are in Core.R; what is here changes rarely, but for the flags.
 type CPU struct {
 	flags

@@ -1,8 +1,8 @@
 package arm
 
 // Debug registers (ARM ARM, part C: C3 debug events, C4 debug exceptions, C11 registers), as far as a kernel uses
-// them for itself: monitor debug-mode, breakpoints by the address of an instruction, watchpoints by bytes. Halting,
-// links to contexts, mismatches, address masks, vector catches and the locks of power management are left out;
+// them for itself: monitor debug-mode, breakpoints at the address of an instruction or at every other one, watchpoints by bytes. Halting,
+// links to contexts, address masks, vector catches and the locks of power management are left out;
 // their bits read as they were written. The Cortex-A15 has 6 breakpoints, two of which could be linked to
 // contexts (DDI 0438, 10.4.5); that it has 4 watchpoints and that the Cortex-A7 has the same numbers is from
 // memory. No manual gives a cost of armed registers for code that does not hit them, and none is modelled.
@@ -34,6 +34,7 @@ const (
 	controlBytes    = 5 // shift of the bytes that are selected
 	controlBytesAll = 0xf
 	controlType     = 0xf << 20 // 0 is an address without a link
+	controlMismatch = 4 << 20   // of a breakpoint: every other address, by which a kernel steps
 )
 
 // didr tells of the numbers and of version 7.1; what else it has is from memory.
@@ -83,6 +84,23 @@ func (c *CPU) arm() {
 	}
 	c.WatchData(data)
 	c.WatchCode(code)
+	c.setSingle()
+}
+
+// setSingle says why instructions are executed one by one.
+func (c *CPU) setSingle() {
+	c.Single = 0
+	if c.control&psrT != 0 {
+		c.Single = oneThumb
+	}
+	if c.debug.dscr&dscrMonitor == 0 {
+		return
+	}
+	for _, control := range c.debug.bcr {
+		if control&(controlEnable|controlType) == controlEnable|controlMismatch && c.atLevel(control) {
+			c.Single |= oneMismatch
+		}
+	}
 }
 
 // atLevel reports whether a register is for the present level. Without one (the field is 0) a breakpoint is for
@@ -133,10 +151,11 @@ func overlaps(selected uint32, at, va uint64, n int) bool {
 func (c *CPU) breakOnFetch() bool {
 	d := &c.debug
 	for i, control := range d.bcr {
-		if control&(controlEnable|controlType) != controlEnable || control>>controlBytes&controlBytesAll != controlBytesAll {
+		kind := control & controlType
+		if control&controlEnable == 0 || kind != 0 && kind != controlMismatch || control>>controlBytes&controlBytesAll != controlBytesAll {
 			continue
 		}
-		if uint64(d.bvr[i]) == c.R[rPC] && c.atLevel(control) {
+		if (uint64(d.bvr[i]) == c.R[rPC]) == (kind == 0) && c.atLevel(control) {
 			d.dscr = d.dscr&^dscrMOE | dscrMOEBreak
 			c.ifsr, c.ifar = fsrDebug, uint32(c.R[rPC])
 			c.raise(vecPrefetchAbort)

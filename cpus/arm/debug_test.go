@@ -83,6 +83,40 @@ func TestBreakpoints(t *testing.T) {
 	}
 }
 
+// TestMismatch has a register wait for every instruction of user mode but the one at its address, by which kernels step.
+func TestMismatch(t *testing.T) {
+	for _, x := range []struct {
+		at, control uint32
+		hit         uint64 // the instruction that is stopped at; 0 for none
+	}{
+		{testCode + 8, controlMismatch | 0xf<<5 | 1<<1 | 1, testCode + 4},
+		{testCode + 4, controlMismatch | 0xf<<5 | 1<<1 | 1, testCode + 8},
+		{testCode + 8, 0xf<<5 | 1<<1 | 1, testCode + 8},
+		{testCode + 8, controlMismatch | 0xf<<5 | 2<<1 | 1, 0},
+		{testCode + 8, controlMismatch | 0xf<<5 | 1<<1, 0},
+		{testCode + 8, 5<<20 | 0xf<<5 | 1<<1 | 1, 0},
+	} {
+		c := newWorld(t, cpus.Window, []uint32{mcr14(2, 5, 2), insnISB, insnNop, insnNop, insnNop, insnSVC}).cpu()
+		c.debug.dscr = dscrMonitor
+		c.debug.bvr[2], c.R[2] = x.at, uint64(x.control)
+		v := to(t, c)
+		if hit := v == vecPrefetchAbort; hit != (x.hit != 0) || hit && (c.R[rLR] != x.hit+4 || c.ifsr != fsrDebug || c.debug.dscr&dscrMOE != dscrMOEBreak) {
+			t.Errorf("control %#x: %s, LR %#x, IFSR %#x, DBGDSCR %#x; want %#x", x.control, vectorNames[v], c.R[rLR], c.ifsr, c.debug.dscr, x.hit)
+		}
+	}
+	c := newWorld(t, cpus.Window, []uint32{insnNop, insnSVC}).cpu()
+	c.debug.dscr, c.debug.bcr[0] = dscrMonitor, controlMismatch|0xf<<5|2<<1|1
+	for _, mode := range []uint32{modeUser, modeSupervisor} {
+		c.setControl(mode)
+		require.Equal(t, c.Single == oneMismatch, mode == modeUser, "in mode %#x instructions are executed one by one", mode)
+	}
+	c.setControl(modeUser | psrT)
+	require.Equal(t, c.Single, oneMismatch|oneThumb, "in Thumb state")
+	c.debug.dscr = 0
+	c.arm()
+	require.Equal(t, c.Single, oneThumb, "without monitor debug-mode")
+}
+
 func TestDebugIdentification(t *testing.T) {
 	c := newWorld(t, cpus.Window, []uint32{mrc(0, 0, 0, 0, 1) &^ (1 << 8), mrc(1, 0, 1, 4, 2) &^ (1 << 8), insnSVC}).cpu()
 	c.R[2] = 1

@@ -91,10 +91,7 @@ func (c *CPU) setControl(v uint32) {
 	c.switchMode(v & psrMode)
 	c.control = v&psrControl&^psrMode | c.control&psrMode
 	c.User = c.control&psrMode == modeUser
-	c.Single = 0
-	if c.control&psrT != 0 {
-		c.Single = oneThumb
-	}
+	c.setSingle()
 	if (old&psrMode == modeUser) != c.User {
 		c.ForgetTranslations()
 	}

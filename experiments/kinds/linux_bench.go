@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"debug/elf"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -164,9 +166,11 @@ func (b *bench) order(p *schema.Point) (o measuring.Order, s *site, err error) {
 	case l.What == schema.LinuxModule:
 		o.Modules, o.Optimize = []measuring.Module{userModule(l.Module)}, p.Probe.Mode == kprobes.Optimized
 		return o, nil, nil // it says where its probes stand itself
+	case l.What == schema.LinuxWatch && l.Handler == schema.LinuxEmpty && b.lab.Kernel().Image.Machine == elf.EM_ARM:
+		return o, nil, errors.New("a kernel of ARM steps over a watched access for events of perf alone, and a module's handler would be called for it for ever: leave handler out")
 	case l.What == schema.LinuxWatch:
 		if s, err = b.watched(p); err == nil && l.Handler != schema.LinuxEmpty {
-			o.Watchpoint = &measuring.Watchpoint{Addr: s.addr, Access: measuring.Write}
+			o.Watchpoint = &measuring.Watchpoint{Addr: s.addr, Access: accessOf(b.lab.Kernel().Image.Machine)}
 			return o, nil, nil // its hits are its debug exceptions: there is nothing to compare
 		}
 	case l.Attached():
@@ -191,6 +195,14 @@ func (b *bench) order(p *schema.Point) (o measuring.Order, s *site, err error) {
 		o.Events = []string{eventLine(p, s.place)}
 	}
 	return o, s, nil
+}
+
+// accessOf returns the accesses that a watchpoint waits for: stores. Kernels of ARM cannot tell them from loads, and refuse what would have them do so.
+func accessOf(machine elf.Machine) measuring.Access {
+	if machine == elf.EM_ARM {
+		return measuring.ReadWrite
+	}
+	return measuring.Write
 }
 
 // eventLine asks for a trace event. One at a return is named by its function alone.

@@ -282,6 +282,9 @@ func TestLinuxNames(t *testing.T) {
 		got := errorText(refused(p, &x.v))
 		require.That(t, (got == "") == (x.want == "") && strings.Contains(got, x.want), "%+v, %s: %q, want %q", x.v, x.mode, got, x.want)
 	}
+	for machine, want := range map[elf.Machine]measuring.Access{elf.EM_ARM: measuring.ReadWrite, elf.EM_X86_64: measuring.Write, elf.EM_386: measuring.Write} {
+		require.Equal(t, accessOf(machine), want, "a watchpoint of %s waits for", machine)
+	}
 	got := userModule(&schema.UserModule{Path: "a/b/mine.ko", File: []byte{1}, Params: "x=1", Hits: "hits"})
 	require.Equal(t, fmt.Sprint(got.Name, got.File, got.Params, got.Hits), "mine[1]x=1hits", "a module of the user's")
 	for symbol, offset := range map[string]uint64{"f": 0, "f+0x10": 16} {

@@ -55,7 +55,7 @@ func (n *nobody) Step(*cpus.Step) { n.steps++ }
 // their own, and the points of ARM that run another way, several at a time and one by one: the records are the same, also observed. Each hit takes the exceptions of
 // its kind, and its phases add up to it.
 func TestLinux(t *testing.T) {
-	for name, only := range map[string][]string{"linux-probes": nil, "linux-probes-i386": {"re", "uk", "ur"}, "linux-probes-arm": {"e", "o-event", "ro", "ur"}} {
+	for name, only := range map[string][]string{"linux-probes": nil, "linux-probes-i386": {"re", "uk", "ur"}, "linux-probes-arm": {"e", "o-event", "ro", "ur", "w-count"}} {
 		t.Run(name, func(t *testing.T) {
 			p := linuxPlan(t, name)
 			p.Points = slices.DeleteFunc(p.Points, func(pt schema.Point) bool { return only != nil && !slices.Contains(only, pt.Probe.Name) })
@@ -91,6 +91,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) (all []results.Record) {
 	}
 	if p.Name == "linux-probes-arm" {
 		want["ur"] = 3 // where user mode is not stepped, a second breakpoint ends the copy
+		want["w"] = 2  // and a breakpoint at all other instructions the store
 	}
 	for i, o := range outcomes {
 		if o.Err != nil {
