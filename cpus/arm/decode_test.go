@@ -31,9 +31,13 @@ func TestRowsAreApart(t *testing.T) {
 	}
 }
 
-// word draws a word of a row with a condition.
+// word draws a word of a row with a condition. Every fourth one has few bits, as shifts by nothing are forms of their own.
 func (r *row) word(n *rand.Rand, cond uint32) uint32 {
-	w := n.Uint32()&^r.mask | r.value
+	free := n.Uint32()
+	if n.IntN(4) == 0 {
+		free &= n.Uint32() & n.Uint32()
+	}
+	w := free&^r.mask | r.value
 	if !r.unconditional() {
 		w = w&^(15<<28) | cond<<28
 	}

@@ -2,6 +2,7 @@ package describing
 
 import (
 	"errors"
+	"math/big"
 	"os"
 	"strings"
 	"testing"
@@ -158,6 +159,9 @@ func TestFindsColumnsOfLoads(t *testing.T) {
 		d := &Describer{Host: &simulated{pricer: judging.NewPricer(&host.CPU)}, Root: root.Clone(), Read: read, name: "xeon-gold-6330"}
 		d.begin("host", time.Unix(0, 0))
 		d.set(integer(16), "back_end", "load_column")
+		for _, old := range []string{"split_twice", "split_overlap", "forwards_inside"} {
+			d.set(&doc.Node{Kind: doc.Bool, Text: "true"}, "back_end", old)
+		}
 		require.NoError(t, d.loads())
 		got := d.text("back_end", "load_column")
 		require.That(t, got == c.found && len(d.Open) == 0, "columns of %s bytes, pipes %s: found %q, open %q", c.column, c.pipes, got, d.Open)
@@ -200,5 +204,9 @@ func TestFindsDeferredConstants(t *testing.T) {
 func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 3: "3", 0.25: "1/4", 1.5: "3/2", 7. / 12: "7/12", 1. / 60: "1/60"} {
 		require.Equal(t, number(v).Text, want, "%v", v)
+	}
+	for n := range int64(200) {
+		v, _ := big.NewRat(n, 60).Float64()
+		require.Equal(t, number(v).Text, big.NewRat(n, 60).RatString(), "%d sixtieths", n)
 	}
 }
