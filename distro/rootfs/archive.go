@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,8 +33,12 @@ const (
 	cpioSum  = "070702" // the same with checksums, which nobody looks at
 )
 
-// Archive adds the files of an archive. Of an image it also tells how its program runs; nil for other archives.
-func (t Tree) Archive(b []byte) (*Image, error) {
+// Archive adds the files of an archive. Of an image it also tells how its program runs; nil for other archives. Of images those for
+// programs of x86-64 are taken.
+func (t Tree) Archive(b []byte) (*Image, error) { return t.ArchiveOf(elf.EM_X86_64, b) }
+
+// ArchiveOf is Archive for programs of an instruction set.
+func (t Tree) ArchiveOf(machine elf.Machine, b []byte) (*Image, error) {
 	b, err := unpacked(b, Most)
 	switch {
 	case err != nil:
@@ -41,7 +46,7 @@ func (t Tree) Archive(b []byte) (*Image, error) {
 	case bytes.HasPrefix(b, []byte(cpioHead)) || bytes.HasPrefix(b, []byte(cpioSum)):
 		return nil, t.cpio(b)
 	case isImage(b):
-		return t.image(b)
+		return t.image(platforms(machine), b)
 	}
 	return nil, t.tar(b, false)
 }

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,15 +49,22 @@ func isImage(b []byte) bool {
 	}
 }
 
-// supported is the platform of the kernels under which commands run.
-const supported = "linux/amd64"
+// platforms lists what kernels of an instruction set are called by images. Kernels of ARM have no floating point here, as images of
+// the variant 5 expect. Tools that make images may leave the variant out.
+func platforms(machine elf.Machine) []string {
+	if machine == elf.EM_ARM {
+		return []string{"linux/arm/v5", "linux/arm"}
+	}
+	return []string{"linux/amd64"}
+}
 
 // images collects the supported images of an archive.
 type images struct {
 	Tree
-	found  []*image
-	others map[string]bool // further platforms
-	lists  map[string]bool // lists that were looked through: each may name others many times
+	supported []string // platforms
+	found     []*image
+	others    map[string]bool // further platforms
+	lists     map[string]bool // lists that were looked through: each may name others many times
 }
 
 // image is a configuration (OCI image specification 1.1, config.md), and the names of the files with its layers.
@@ -85,8 +93,8 @@ type descriptor struct {
 }
 
 // image adds the files of the one supported image.
-func (t Tree) image(b []byte) (*Image, error) {
-	in := images{Tree: Tree{}, others: map[string]bool{}, lists: map[string]bool{}}
+func (t Tree) image(supported []string, b []byte) (*Image, error) {
+	in := images{Tree: Tree{}, supported: supported, others: map[string]bool{}, lists: map[string]bool{}}
 	if err := in.tar(b, false); err != nil {
 		return nil, err
 	}
@@ -99,11 +107,11 @@ func (t Tree) image(b []byte) (*Image, error) {
 	}
 	switch others := strings.Join(slices.Sorted(maps.Keys(in.others)), ", "); {
 	case len(in.found) > 1:
-		return nil, fmt.Errorf("has %d images for %s: save one alone", len(in.found), supported)
+		return nil, fmt.Errorf("has %d images for %s: save one alone", len(in.found), supported[0])
 	case len(in.found) == 0 && others == "":
 		return nil, errors.New("has no image")
 	case len(in.found) == 0:
-		return nil, fmt.Errorf("has no image for %s, the platform of the kernel, but for %s: save the other one", supported, others)
+		return nil, fmt.Errorf("has no image for %s, the platform of the kernel, but for %s: save the other one", supported[0], others)
 	}
 	x := in.found[0]
 	root, err := in.root(x)
@@ -127,7 +135,7 @@ func (in *images) index(name string) error {
 		return err
 	}
 	for _, d := range list.Manifests {
-		if d.Platform != nil && d.Platform.String() != supported {
+		if d.Platform != nil && !slices.Contains(in.supported, d.Platform.String()) {
 			in.others[d.Platform.String()] = true
 			continue
 		}
@@ -190,7 +198,7 @@ func (in *images) configuration(name string, layers []string) error {
 	if err := in.decode(name, x); err != nil {
 		return err
 	}
-	if x.String() != supported {
+	if !slices.Contains(in.supported, x.String()) {
 		in.others[x.String()] = true
 		return nil
 	}

@@ -3,6 +3,7 @@ package rootfs_test
 import (
 	"archive/tar"
 	"bytes"
+	"debug/elf"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,23 @@ func TestImage(t *testing.T) {
 	if f, ok := onto.Find("etc/other"); !ok {
 		t.Errorf("an image took %v away from what is no layer of it", f)
 	}
+}
+
+// TestImageOfARM takes the image for soft float, which a list or a configuration names.
+func TestImageOfARM(t *testing.T) {
+	all := layers(t)
+	soft := program
+	soft.Platform = "linux/arm"
+	var several, hard Layout
+	b := several.Tar(t, unchanged, several.Image(t, program, plain, all[0]).For("linux/amd64"),
+		several.Image(t, soft, plain, all[0]).For("linux/arm/v7"), several.Image(t, soft, plain, all...).For("linux/arm/v5"))
+	for name, b := range map[string][]byte{"a list": b, "docker save": Docker(t, soft, all...)} {
+		tree := rootfs.Tree{}
+		image, err := tree.ArchiveOf(elf.EM_ARM, b)
+		require.That(t, err == nil && image != nil && names(tree) == stacked, "%s: %v, %v, %s", name, image, err, names(tree))
+	}
+	_, err := rootfs.Tree{}.ArchiveOf(elf.EM_ARM, hard.Tar(t, unchanged, hard.Image(t, soft, plain, all[0]).For("linux/arm/v7")))
+	require.Error(t, err, "has no image for linux/arm/v5, the platform of the kernel, but for linux/arm/v7: save the other one", "hard float")
 }
 
 // TestImageRefused names what is wrong with an image, and the file.

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,7 +26,7 @@ func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserToo
 	tree := rootfs.Tree{}
 	var image rootfs.Image
 	for _, name := range w.Root {
-		last, err := l.addRoot(tree, folder(file, "workload", "root"), name)
+		last, err := l.addRoot(tree, folder(file, "workload", "root"), name, k.Image.Machine)
 		if err != nil {
 			return fmt.Errorf("root: %s: %w", name, err)
 		}
@@ -135,8 +136,8 @@ func (l *lackingRoot) Error() string {
 	return fmt.Sprintf("%s is not there: make it a folder or an archive with the program, or name another one by workload.root", l.file)
 }
 
-// addRoot adds a folder or an archive. A name without a slash is one in the folder of packaged kernels.
-func (l *Loader) addRoot(tree rootfs.Tree, base, name string) (*rootfs.Image, error) {
+// addRoot adds a folder or an archive, of an image the one for an instruction set. A name without a slash is one in the folder of packaged kernels.
+func (l *Loader) addRoot(tree rootfs.Tree, base, name string, machine elf.Machine) (*rootfs.Image, error) {
 	file := name
 	switch {
 	case filepath.IsAbs(name):
@@ -161,7 +162,7 @@ func (l *Loader) addRoot(tree rootfs.Tree, base, name string) (*rootfs.Image, er
 	if err != nil {
 		return nil, err
 	}
-	return tree.Archive(b)
+	return tree.ArchiveOf(machine, b)
 }
 
 // addFolder adds the files of a folder, in the order of their names. It reads all of them, so the root of a running system is none.
