@@ -177,6 +177,9 @@ type Caller interface {
 	Returned(sp uint64) uint64
 }
 
+// NoTime has instructions take no time, for a machine whose time passes by other rules: see CPU.Untimed.
+const NoTime clock.Ticks = -1
+
 // CPU executes guest instructions.
 type CPU interface {
 	Context
@@ -197,7 +200,7 @@ type CPU interface {
 	// first one at or behind the time until. Meanwhile every instruction takes the time each, and so does the delivery
 	// of an exception. Nothing else takes time but what the machine lets pass. What code does is the same. Caches,
 	// predictors and the lines of other CPUs stay as they are. An each of 0, or an until that is over, brings the cost
-	// model back.
+	// model back. With cpus.NoTime instructions take none.
 	Untimed(each, until clock.Ticks)
 	// Interrupt makes the CPU look for a pending interrupt before its next instruction.
 	Interrupt()

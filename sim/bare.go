@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 
 	"kprobesim/cpus"
 	"kprobesim/mmu"
@@ -77,6 +78,9 @@ func (m *Machine) buildCPUs(root uint64, natives [2]uint64) {
 			Predictor: m.cfg.Layout.Predictor, Marked: m.mark,
 		})
 		m.cpus = append(m.cpus, c)
+		if m.keeper != nil {
+			c.Untimed(cpus.NoTime, math.MaxInt64)
+		}
 		if i == 0 {
 			first = c
 		} else {

@@ -98,6 +98,7 @@ func (b *Backplane) Send(from int, f func()) EventID {
 
 // Interrupt says that the line of the interrupt controller to a CPU has come up.
 func (b *Backplane) Interrupt(i int) {
+	b.m.strikes(i)
 	b.m.cpus[i].Interrupt()
 	b.m.wake(i)
 }
@@ -110,6 +111,7 @@ func (m *Machine) Signal(i, line int) {
 	if m.state[i] == parked {
 		return
 	}
+	m.strikes(i)
 	m.cpus[i].Signal(line)
 	m.wake(i)
 	m.Note(Event{CPU: i, Kind: EventSignal, Name: m.cfg.ISA.Lines[line]})

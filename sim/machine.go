@@ -87,8 +87,11 @@ type Machine struct {
 	buffers  []*mmu.StoreBuffer // by CPU; none without Config.Buffers
 	shown    *mmu.StoreBuffer   // of the CPU whose stores stand in memory before all see them, or nil
 	watchers []func(Event)
+	keeper   Timekeeper              // the policy, if it is one
 	marked   func(cpu int, n uint64) // nil for nobody
 	sleeps   func(cpu int)           // the same
+	called   func(cpu int)           // the same
+	struck   func(cpu int)           // the same
 }
 
 // New builds a machine, loads the image and builds its page tables. Natives are bound afterwards, by
@@ -121,6 +124,7 @@ func New(cfg Config) (*Machine, error) {
 		cfg: cfg, space: space, mem: cfg.memory(), image: cfg.Image.Fork(),
 		bound: map[string]Native{}, pending: map[uint64]*Call{}, rested: map[uint64]*Call{},
 	}
+	m.keeper, _ = cfg.Policy.(Timekeeper)
 	m.schedule.init(&cfg)
 	if err := m.load(); err != nil {
 		return nil, fmt.Errorf("image %s: %w", cfg.Image.Name, err)

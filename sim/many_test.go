@@ -239,3 +239,32 @@ func timeOfRounds(t *testing.T, model string, steps int, observed bool) clock.Ti
 type nothing struct{}
 
 func (nothing) Step(*cpus.Step) {}
+
+// keeper is a policy that lets time pass in front of turns.
+type keeper struct {
+	inTurn
+	t     *testing.T
+	began clock.Ticks // the time at which the last turn began
+	turns int
+}
+
+func (k *keeper) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
+	k.began = m.Now()
+	return k.inTurn.Next(m, runnable)
+}
+
+func (k *keeper) Passed(m *sim.Machine, _ []int) clock.Ticks {
+	if k.turns++; k.turns > 1 {
+		require.Equal(k.t, m.CPU(k.last).Now(), k.began, "cpu %d, behind turn %d", k.last, k.turns)
+	}
+	return 1000
+}
+
+// TestTimekeeper has a policy say how much time passes. Instructions take none.
+func TestTimekeeper(t *testing.T) {
+	k := &keeper{inTurn: inTurn{steps: 50}, t: t}
+	w := pctest.New(t, 3, "boot_plain", "count_plain", func(c *sim.Config) { c.Policy, c.Budget = k, 1<<60 })
+	w.Set(t, "arg2", 500)
+	w.MustRun(t)
+	require.That(t, k.turns > 50 && k.began >= clock.Ticks(k.turns-10)*1000, "%d turns, the last at %d", k.turns, k.began)
+}

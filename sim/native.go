@@ -148,6 +148,9 @@ func (m *Machine) checkNatives() error {
 // it wakes.
 func (m *Machine) native(i int) {
 	p := m.cpus[i]
+	if m.called != nil {
+		m.called(i)
+	}
 	if c := m.rested[p.SP()]; c != nil {
 		delete(m.rested, p.SP())
 		c.cpu = i

@@ -16,10 +16,23 @@ type Policy interface {
 	Next(m *Machine, runnable []int) (cpu, steps int)
 }
 
+// Timekeeper is a Policy that says when time passes. Instructions of its machine take none: the clocks of CPUs stand still in a turn, and
+// events happen between two turns. So what code of one CPU does is the same whether it comes in front of code of another one or behind
+// it, unless the one reads what the other has written.
+type Timekeeper interface {
+	Policy
+	// Passed is asked in front of each event and each turn how much time has passed since it was asked last. It is given the same CPUs as Next,
+	// but sometimes there are none.
+	Passed(m *Machine, runnable []int) clock.Ticks
+}
+
 // chosenTurn lets the next event happen, or the CPU run that the policy chooses.
 func (m *Machine) chosenTurn() {
 	if m.stale {
 		m.choose()
+	}
+	if m.keeper != nil {
+		m.now += m.keeper.Passed(m, m.choice)
 	}
 	t, due := m.events.Next()
 	switch {

@@ -190,7 +190,11 @@ func (m *Machine) handle(i int, e cpus.Exit) {
 func (m *Machine) idle(i int) {
 	c := m.cpus[i]
 	if m.hardware.Interrupts(i).Pending() {
-		if before := c.Now(); m.asleepAt[i] != before {
+		before := c.Now()
+		if m.keeper != nil { // its instructions tell moments apart
+			before = clock.Ticks(c.Counters().Instructions)
+		}
+		if m.asleepAt[i] != before {
 			m.asleepAt[i] = before
 			c.Interrupt()
 			return

@@ -54,6 +54,18 @@ func (m *Machine) mark(cpu int, n uint64) (stop bool) {
 // OnSleep calls f for every CPU that halts until an interrupt comes; nil for none.
 func (m *Machine) OnSleep(f func(cpu int)) { m.sleeps = f }
 
+// OnCall calls f for every call of a function in Go, with the CPU that makes it, and whenever such a function goes on; nil for none.
+func (m *Machine) OnCall(f func(cpu int)) { m.called = f }
+
+// OnInterrupt calls f when the line of an interrupt to a CPU comes up, or another of its lines; nil for none.
+func (m *Machine) OnInterrupt(f func(cpu int)) { m.struck = f }
+
+func (m *Machine) strikes(cpu int) {
+	if m.struck != nil {
+		m.struck(cpu)
+	}
+}
+
 // Watch calls f for every event that is noted, in the order in which the machine executes, which for
 // events of different CPUs may be that of time but for the machine's lookahead. f must not change the
 // machine.

@@ -46,7 +46,7 @@ func (c *Core) switchTiming() {
 	if q.on {
 		c.becomeTimed()
 	}
-	if q.nextEach > 0 && q.nextUntil > c.retire {
+	if q.nextEach != 0 && q.nextUntil > c.retire {
 		if c.becomeUntimed(); c.retire >= q.until { // what was in flight has taken as long
 			c.becomeTimed()
 		}
@@ -58,7 +58,7 @@ func (c *Core) becomeUntimed() {
 	q := &c.untimed
 	c.detachMemo()
 	c.drain(0)
-	q.on, q.window, q.loops, q.each, q.until = true, c.window, c.loops, q.nextEach, q.nextUntil
+	q.on, q.window, q.loops, q.each, q.until = true, c.window, c.loops, max(q.nextEach, 0), q.nextUntil
 	c.setDirect()
 	c.Check |= checkFlavour
 	c.window, c.loops, c.asleep, c.aside = false, false, true, true // accesses note no stores, and branches nothing
