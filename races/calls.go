@@ -65,12 +65,13 @@ type calls struct {
 	current []uint64          // task by CPU
 	tasks   map[uint64]*task
 
-	returns uint64 // of watched functions
-	hits    uint64 // calls of handlers
+	returns uint64  // of watched functions
+	hits    uint64  // calls of handlers
+	changed *uint64 // counts changes of what is known of probes
 }
 
 func newCalls(cpus int) calls {
-	return calls{results: map[uint64]uint64{}, current: make([]uint64, cpus), tasks: map[uint64]*task{}}
+	return calls{results: map[uint64]uint64{}, current: make([]uint64, cpus), tasks: map[uint64]*task{}, changed: new(uint64)}
 }
 
 // on is the task that runs on a CPU.
@@ -90,6 +91,7 @@ func (c *calls) on(cpu int) *task {
 func (c *calls) set(probe int, e expected) {
 	c.probes[probe].state = e
 	c.probes[probe].epoch++
+	*c.changed++
 }
 
 // executed counts what is executed in the place of the instruction of a probe that can miss hits. It begins with a certain byte.

@@ -41,6 +41,7 @@ type checker struct {
 	storer int  // the CPU that has stored into text last
 	lazy   bool // CPUs go on with what their instruction caches have
 	steps  steps
+	changes
 }
 
 // Step implements cpus.Observer.
@@ -142,6 +143,7 @@ func (c *checker) compare(cpu int) {
 		}
 		c.storer = cpu
 		addr, changed := t.stored(c.m.Text(t.start, len(t.orig)), cpu, c.m.Syncs)
+		c.changes.stores++
 		if changed && t.gone {
 			c.report.found(Stale, cpu, addr, fmt.Sprintf("a store into %s, which was unloaded", t.at(addr)))
 		}
@@ -211,10 +213,13 @@ func (c *checker) event(e sim.Event) {
 	case smp.EventLate:
 		c.report.found(Late, e.CPU, 0, e.Name)
 	case kprobes.EventSlot:
+		c.changes.slots++
 		c.pools[0].event(e, c.m.Syncs)
 	case kprobes.EventDetour:
+		c.changes.slots++
 		c.pools[1].event(e, c.m.Syncs)
 	case kprobes.EventProbe:
+		c.changes.probes++
 		if t := c.textAt(e.Arg); t != nil {
 			t.told(e.Name, e.Arg)
 		}

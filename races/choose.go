@@ -13,17 +13,6 @@ type point struct {
 // stays reports whether the CPU that ran can go on.
 func (p *point) stays() bool { return slices.Contains(p.runnable, p.last) }
 
-// others lists the runnable CPUs but the one that ran.
-func (p *point) others() []int {
-	var out []int
-	for _, c := range p.runnable {
-		if c != p.last {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 // A chooser is a policy: it decides at every point which CPU goes on, and for how many instructions
 // at most. A CPU that executes hot code stops after each hot instruction, so that it is followed by
 // a point.

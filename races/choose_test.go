@@ -16,6 +16,10 @@ import (
 // and returns the order of the hot ones.
 func drive(c chooser, n uint64, threads []int, hot int) (trace []int) {
 	left := slices.Clone(threads)
+	plan, planned := c.(*bounded)
+	if planned {
+		plan.follows(func(cpu int) spot { return spot{insns: uint64(threads[cpu] - left[cpu])} })
+	}
 	c.begin(n)
 	p := point{last: -1}
 	for range 1_000_000 {
@@ -27,6 +31,9 @@ func drive(c chooser, n uint64, threads []int, hot int) (trace []int) {
 		}
 		if len(p.runnable) == 0 {
 			return trace
+		}
+		if planned {
+			plan.passed(&p)
 		}
 		cpu, steps := c.next(&p)
 		p.last, p.hot = cpu, false
@@ -135,7 +142,7 @@ func TestBoundedIsComplete(t *testing.T) {
 			plan := fmt.Sprint(c.(*bounded).plan)
 			require.That(t, !plans[plan], "bound %d: plan %s runs twice", tt.bound, plan)
 			plans[plan] = true
-			return []Outcome{{N: first, ways: slices.Clone(c.(*bounded).ways)}}, nil
+			return []Outcome{{N: first}}, nil
 		})
 		require.That(t, err == nil && tally.Complete && tally.Schedules == uint64(len(plans)), "bound %d: complete %v after %d schedules, %v", tt.bound, tally.Complete, tally.Schedules, err)
 		for _, o := range tt.orders {
@@ -168,12 +175,13 @@ func (roundRobin) strike(*point) (strike, int)    { return nothing, 0 }
 // schedule keeps its meaning.
 func TestChoices(t *testing.T) {
 	policies := choosers()
+	delete(policies, "bounded") // plans are no stories
 	policies["turns"] = func(uint64) chooser { return roundRobin{} }
 	for _, depth := range []int{1, 2, 4} {
 		policies[fmt.Sprintf("pct of depth %d", depth)] = func(s uint64) chooser { return newPCT(s, depth) }
 	}
 	sums := map[string]string{
-		"bounded": "86cf34ac6082", "turns": "7a815b6c2757", "random": "b4fdca853b22",
+		"turns": "7a815b6c2757", "random": "b4fdca853b22",
 		"pct of depth 1": "a525c96cab38", "pct of depth 2": "bb4cbca8b01d", "pct": "0872859baebc", "pct of depth 4": "e30159dbea55",
 	}
 	for name := range policies {

@@ -1,33 +1,45 @@
 package races
 
-import (
-	"iter"
-	"slices"
-)
+import "kprobesim/internal/clock"
 
-// A preemption is a place where a schedule departs from the default order: at a hot point, counted
-// from 0, another CPU goes on.
+// preemption is a place where a schedule departs from the turns of CPUs: at a hot point of a CPU, which are counted from 1 for each CPU
+// by itself, another CPU goes on.
 // Bounding their number follows Musuvathi and Qadeer (Iterative Context Bounding, 2007): most
 // errors need few.
-type preemption struct {
-	at  int // hot point
-	alt int // which of the other runnable CPUs
+type preemption struct{ cpu, at, to int }
+
+// hotPoint is a place where there could be a preemption.
+type hotPoint struct {
+	cpu, at int
+	others  uint64 // CPUs that could go on, as bits
+	turn    int    // points of one turn have the same number, if no other CPU ran between them
+	over    bool   // the turn ends here
 }
 
-// bounded follows a default order, in which CPUs take turns, but for the preemptions that it is
-// given. It notes how many ways there were at each hot point.
-// The guest is deterministic, so a plan meets the hot points of the plan that it extends, up to
-// its own last preemption.
+// planTurn is how many instructions a CPU of a plan executes before the next one does: few, so that what others do meanwhile is little.
+const planTurn = 100
+
+// bounded has CPUs take turns, but for the preemptions that it is given.
+//
+// What it does depends as little as possible on the order in which CPUs have run, so that plans can be told to do the same
+// (reduce.go). A turn is as long as what its CPU executes says, also if it is interrupted by preemptions. Time passes at the ends of turns, by the
+// instructions that were executed in them.
 type bounded struct {
 	plan []preemption
-	ways []uint8 // other runnable CPUs at each hot point so far
-	done int     // preemptions that have been made
-	left int     // until the next turn, in the unit of patience
+	log  *footprints // what is written down of the schedule, or nil
+
+	spots  func(cpu int) spot
+	hots   [maxCPUs]int    // hot points of each CPU so far
+	turns  [maxCPUs]uint64 // instructions of each CPU when its turn began
+	looked bool            // at whether the turn is over
+	over   bool
+	done   int // preemptions that have been made
+	turn   int
 }
 
-func (x *bounded) begin(uint64) {
-	x.ways, x.done, x.left = x.ways[:0], 0, patience
-}
+func (x *bounded) begin(uint64) { *x = bounded{plan: x.plan, log: x.log, spots: x.spots} }
+
+func (x *bounded) follows(spots func(cpu int) spot) { x.spots = spots }
 
 // drain lets every store be seen at once, so plans know no buffers.
 func (x *bounded) drain(_, held int) int { return held }
@@ -37,58 +49,59 @@ func (x *bounded) sees(int, int, uint64) bool { return true }
 // strike is never anything: plans are made of preemptions.
 func (x *bounded) strike(*point) (what strike, cpu int) { return nothing, 0 }
 
-// A turn ends by itself when its CPU waits or has used up its patience, which is no preemption.
+// next goes on behind passed, which is asked at each point as well.
 func (x *bounded) next(p *point) (cpu, steps int) {
+	over := x.over || !p.stays()
+	x.looked = false
+	if cpu = p.last; over {
+		cpu = after(p)
+	}
 	if p.hot && p.stays() {
-		if cpu, ok := x.depart(p.others()); ok {
-			return cpu, coldSlice
+		cpu = x.depart(p, cpu, over)
+	}
+	if over || cpu != p.last {
+		x.turn++
+	}
+	x.log.goesOn(cpu)
+	return cpu, int(x.turns[cpu] + planTurn - x.spots(cpu).insns)
+}
+
+// passed is the time that has passed at a point: that of a turn which is over. A turn ends by itself when its CPU waits, or has executed so many
+// instructions, which is no preemption.
+func (x *bounded) passed(p *point) clock.Ticks {
+	c := p.last
+	if x.looked || c < 0 {
+		return 0
+	}
+	n := x.spots(c).insns
+	x.looked, x.over = true, !p.stays() || p.spin || n >= x.turns[c]+planTurn
+	if !x.over {
+		return 0
+	}
+	x.log.ends()
+	t := clock.FromCycles(int64(n - x.turns[c]))
+	x.turns[c] = n
+	return t
+}
+
+// depart notes a hot point and returns who goes on there: the CPU that was to, or another one if that is planned.
+func (x *bounded) depart(p *point, cpu int, over bool) int {
+	c := p.last
+	x.hots[c]++
+	h := hotPoint{cpu: c, at: x.hots[c], turn: x.turn, over: over}
+	for _, o := range p.runnable {
+		if o != c && o != cpu {
+			h.others |= 1 << o
 		}
 	}
-	x.left -= weight(p)
-	if p.stays() && x.left > 0 && !p.spin {
-		return p.last, coldSlice
+	x.log.passes(h)
+	if x.done == len(x.plan) {
+		return cpu
 	}
-	x.left = patience
-	return after(p), coldSlice
-}
-
-// depart notes a hot point and makes the preemption that is planned there.
-func (x *bounded) depart(others []int) (cpu int, ok bool) {
-	at := len(x.ways)
-	x.ways = append(x.ways, uint8(min(len(others), 255)))
-	if x.done == len(x.plan) || x.plan[x.done].at != at || x.plan[x.done].alt >= len(others) {
-		return 0, false
+	if next := x.plan[x.done]; next.cpu == h.cpu && next.at == h.at && h.others>>next.to&1 != 0 {
+		x.log.departs(h)
+		x.done++
+		return next.to
 	}
-	cpu = others[x.plan[x.done].alt]
-	x.done++
-	x.left = patience
-	return cpu, true
-}
-
-// planned is a plan that has run and the ways that it found.
-type planned struct {
-	plan []preemption
-	ways []uint8
-}
-
-// extensions enumerates the plans with one preemption more than those that have run, behind their
-// last one, in order. Each set of preemptions comes up once.
-// A preemption in front of the last one belongs to another plan of the same length, which comes up
-// by itself.
-func extensions(ran []planned) iter.Seq[[]preemption] {
-	return func(yield func([]preemption) bool) {
-		for _, p := range ran {
-			from := 0
-			if n := len(p.plan); n > 0 {
-				from = p.plan[n-1].at + 1
-			}
-			for at := from; at < len(p.ways); at++ {
-				for alt := range int(p.ways[at]) {
-					if !yield(append(slices.Clip(p.plan), preemption{at, alt})) {
-						return
-					}
-				}
-			}
-		}
-	}
+	return cpu
 }

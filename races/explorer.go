@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"kprobesim/internal/clock"
 	"kprobesim/sim"
 )
 
@@ -22,6 +23,7 @@ type explorer struct {
 	n       uint64
 	// started is told of the beginning of each schedule, or nil.
 	started func(n uint64)
+	ended   func() // the same of the end
 
 	at    point // the last one, kept so that it need not be made anew
 	last  int
@@ -45,9 +47,7 @@ type explorer struct {
 // Next implements sim.Policy.
 // Counting the instructions of all CPUs takes time, so the limit is looked at every 64 turns.
 func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
-	p := &e.at
-	p.last, p.runnable, p.spin = e.last, runnable, e.spin
-	p.hot = e.hot || e.last >= 0 && e.checker.code.hot(m.CPU(e.last).PC())
+	p := e.look(m, runnable)
 	e.hot, e.spin = false, false
 	if !e.active {
 		e.last = after(p) // booting is the same for every policy, so that schedule 0 begins in one state
@@ -61,6 +61,32 @@ func (e *explorer) Next(m *sim.Machine, runnable []int) (cpu, steps int) {
 	}
 	e.last, steps = e.c.next(p)
 	return e.last, steps
+}
+
+// look fills in the point at which the machine is.
+func (e *explorer) look(m *sim.Machine, runnable []int) *point {
+	p := &e.at
+	p.last, p.runnable, p.spin = e.last, runnable, e.spin
+	p.hot = e.hot || e.last >= 0 && e.checker.code.hot(m.CPU(e.last).PC())
+	return p
+}
+
+// timekeeper is the explorer of a plan, which says when time passes. In front of the first schedule all instructions take some.
+type timekeeper struct {
+	*explorer
+	plan *bounded
+	seen uint64 // instructions for which time has passed in front of the first schedule
+}
+
+// Passed implements sim.Timekeeper. A turn is over before what happens at its end.
+func (e *timekeeper) Passed(m *sim.Machine, runnable []int) clock.Ticks {
+	if e.active {
+		return e.plan.passed(e.look(m, runnable))
+	}
+	n := e.instructions()
+	t := clock.FromCycles(int64(n - e.seen))
+	e.seen = n
+	return t
 }
 
 // strike has a timer interrupt or an NMI come to a CPU. It is taken before the next instruction, or as soon as it can be.
@@ -147,15 +173,14 @@ func (e *explorer) spot(cpu int) spot {
 }
 
 // end ends it and returns what came out.
-// The ways of an exhaustive plan go along: the next level is made of them.
 func (e *explorer) end(n uint64) Outcome {
 	e.active = false
+	if e.ended != nil {
+		e.ended()
+	}
 	o := Outcome{
 		N: n, Steps: e.steps(), Violation: e.bad,
 		Calls: e.checker.calls.returns - e.calls, Hits: e.checker.calls.hits - e.hits,
-	}
-	if b, ok := e.c.(*bounded); ok {
-		o.ways = append(o.ways, b.ways...)
 	}
 	if e.covering != nil {
 		o.Covered, o.Pairs = e.covering.take()

@@ -280,13 +280,19 @@ func (l *lab) boot(c chooser, zeroed func(int) []byte, decoded *cpus.Decoded) (*
 	t := &trial{l: l, e: &explorer{c: c, last: -1, limit: l.s.Limit, nmi: slices.Index(l.isa.Lines, nmiLine)}, probes: make([]*kprobes.Probe, len(l.s.Probes))}
 	t.users = make([]*kprobes.UserProbe, len(l.s.Probes))
 	t.watches = slices.Repeat([]int{-1}, len(l.s.Watches))
-	buffers, err := l.buffers(t.e)
-	if err != nil {
-		return nil, err
+	plan, timeless := c.(*bounded)
+	policy, buffers := sim.Policy(t.e), (*sim.Buffers)(nil)
+	if timeless {
+		policy = &timekeeper{t.e, plan, 0}
+	} else {
+		var err error
+		if buffers, err = l.buffers(t.e); err != nil {
+			return nil, err
+		}
 	}
 	sys, err := l.target.Build(targets.Config{
 		Machine: sim.Config{
-			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Zeroed: zeroed, Image: l.im, Policy: t.e, Buffers: buffers, Budget: 1 << 60,
+			CPU: l.cpu, CPUs: l.s.CPUs, RAM: int(l.s.Memory), Zeroed: zeroed, Image: l.im, Policy: policy, Buffers: buffers, Budget: 1 << 60,
 			Decoded: decoded, Attach: t.attach(),
 		},
 		Kernel: l.services(),
@@ -302,8 +308,14 @@ func (l *lab) boot(c chooser, zeroed func(int) []byte, decoded *cpus.Decoded) (*
 	if err := errors.Join(t.spoil(), t.observe()); err != nil {
 		return nil, err
 	}
-	if l.opt.Covers() {
+	if timeless {
+		plan.log.begin()
+	}
+	switch {
+	case l.opt.Covers(): // each plan covers something of its own, so none is left out
 		return t, t.cover()
+	case timeless && plan.log != nil:
+		plan.log.attach(t)
 	}
 	return t, nil
 }

@@ -57,6 +57,7 @@ func (t *trial) observe() error {
 	}
 	c := &checker{m: guest{t.m}, arch: t.l.target.Probes, report: t.e, code: newCodeMap(text), calls: newCalls(t.l.s.CPUs), lazy: t.l.cpu.L1I.Incoherent}
 	t.checker, t.e.checker = c, c
+	c.calls.changed = &c.changes.probes
 	for _, find := range []func() error{t.findHandlers, t.findSpins, t.findTexts, t.findProbes, t.findWatches, t.findPools, t.findMarks} {
 		if err := find(); err != nil {
 			return err

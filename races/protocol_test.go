@@ -245,11 +245,25 @@ func strict(t *testing.T, f *wovenFound, variants []string) {
 // inTurns returns the kind of violation when each CPU runs until it waits.
 func inTurns(t *testing.T, l *lab) string {
 	t.Helper()
-	opt := Default()
-	opt.Schedules, opt.Policy, opt.Preemptions, opt.Workers = 1, Exhaustive, 0, 1
-	tally := require.Must(search(&opt, l.run))(t)
-	if tally.Violations == 0 {
+	out := require.Must(l.run(&untilItWaits{}, 0, 1))(t)
+	if len(out) == 0 || out[0].Violation == nil {
 		return "-"
 	}
-	return string(tally.Found[0].Violation.Kind)
+	return string(out[0].Violation.Kind)
+}
+
+// untilItWaits has a CPU run until it waits, or for long.
+type untilItWaits struct {
+	roundRobin
+	left int
+}
+
+func (x *untilItWaits) begin(uint64) { x.left = patience }
+
+func (x *untilItWaits) next(p *point) (cpu, steps int) {
+	if x.left -= weight(p); p.stays() && x.left > 0 && !p.spin {
+		return p.last, coldSlice
+	}
+	x.left = patience
+	return after(p), coldSlice
 }

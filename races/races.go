@@ -110,8 +110,8 @@ func (o *Options) Check() error {
 	if o.Depth < 1 || o.Depth > 100 {
 		errs = append(errs, fmt.Errorf("depth %d of pct: use 1 to 100", o.Depth))
 	}
-	if o.Preemptions < 0 || o.Preemptions > 100 {
-		errs = append(errs, fmt.Errorf("%d preemptions of exhaustive: use 0 to 100", o.Preemptions))
+	if o.Preemptions < 0 || o.Preemptions > 2 {
+		errs = append(errs, fmt.Errorf("%d preemptions of exhaustive: use 0 to 2, as no scenario is small enough for more", o.Preemptions))
 	}
 	if o.Workers < 0 || o.Enough < 0 {
 		errs = append(errs, errors.New("workers and violations cannot be negative"))

@@ -62,8 +62,12 @@ func (r *Row) details(w io.Writer, opt Options) error {
 		if r.Tally.Complete {
 			state = "these are all"
 		}
-		fmt.Fprintf(&b, "%s/%s: %d plans of at most %d preemptions, each of them in hot code; %s\n", r.Scenario.Name,
-			r.Variant.Name, r.Tally.Schedules, opt.Preemptions, state)
+		equal := ""
+		if r.Tally.Equal > 0 {
+			equal = fmt.Sprintf(", which stand for %d more that do the same", r.Tally.Equal)
+		}
+		fmt.Fprintf(&b, "%s/%s: %d plans of at most %d preemptions, each of them in hot code%s; %s\n", r.Scenario.Name,
+			r.Variant.Name, r.Tally.Schedules, opt.Preemptions, equal, state)
 	}
 	if opt.Covers() {
 		r.coverage(&b, &opt)

@@ -229,7 +229,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}{
 		"schedules":   {func(o *Options, n int64) { o.Schedules = uint64(n) }, 1, 1e12},
 		"depth":       {func(o *Options, n int64) { o.Depth = int(n) }, 1, 100},
-		"preemptions": {func(o *Options, n int64) { o.Preemptions = int(n) }, 0, 100},
+		"preemptions": {func(o *Options, n int64) { o.Preemptions = int(n) }, 0, 2},
 		"workers":     {func(o *Options, n int64) { o.Workers = int(n) }, 0, 1 << 30},
 		"violations":  {func(o *Options, n int64) { o.Enough = int(n) }, 0, 1 << 30},
 	} {

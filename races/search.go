@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
-	"slices"
 	"sync"
 
 	"kprobesim/internal/defect"
@@ -82,7 +81,8 @@ type Tally struct {
 	Hits       uint64 // calls of handlers
 	Violations uint64
 	Found      []Outcome // the first ones with a violation, in the order of their numbers
-	Complete   bool      // exhaustive: every plan within the bound has run
+	Complete   bool      // exhaustive: every plan within the bound has run, or does the same as one that has
+	Equal      uint64    // exhaustive: plans that were left out because they do the same as one that has run
 	Coverage   Coverage  // of all of them, in a search that asks for it
 
 	last []preemption // the plan that ran last
@@ -192,59 +192,20 @@ func newChooser(opt *Options) chooser {
 	return x
 }
 
-// searchTree runs every plan of at most opt.Preemptions preemptions, each on a machine of its own so
-// that the plan alone decides.
-// It goes level by level, so that the first violation needs as few preemptions as there can be.
-func searchTree(opt *Options, run runner) (Tally, error) {
-	var t Tally
-	level := slices.Values([][]preemption{nil})
-	for depth := 0; depth <= opt.Preemptions; depth++ {
-		var ran []planned
-		from := t.Schedules
-		plans := func(yield func(job) bool) {
-			n := from
-			for p := range level {
-				if n >= opt.Schedules || !yield(job{first: n, plan: p}) {
-					return
-				}
-				n++
-			}
-		}
-		for j, r := range parallel(opt.workers(), plans, func(j job) (r result) {
-			r.outcomes, r.err = run(&bounded{plan: j.plan}, j.first, 1)
-			return r
-		}) {
-			t.last = j.plan
-			for i := range r.outcomes {
-				if !t.add(&r.outcomes[i], opt) {
-					return t, nil
-				}
-				ran = append(ran, planned{j.plan, r.outcomes[i].ways})
-			}
-			if r.err != nil {
-				return t, r.err
-			}
-		}
-		if t.Schedules >= opt.Schedules {
-			return t, nil
-		}
-		level = extensions(ran)
-	}
-	t.Complete = true
-	return t, nil
-}
-
-// job is work for one machine: a batch, or a plan.
+// job is work for machines: a batch, a story, or plans.
 type job struct {
 	first, count uint64
-	plan         []preemption
 	story        story
+	work         func(n uint64) result
 }
 
 // result says what became of it.
 type result struct {
 	outcomes []Outcome
 	err      error
+	plans    [][]preemption // of the outcomes
+	equal    uint64         // plans that do the same as one of these
+	twins    []twin
 }
 
 // guarded turns a panic into an error that says which schedules it was met in.

@@ -50,6 +50,5 @@ type Outcome struct {
 	Covered   Covered    // cells, in a search that asks for them
 	Pairs     []Pair     // those that its machine saw first in this schedule, in a search for coverage
 
-	ways        []uint8 // see bounded
-	preemptions int     // of a follower
+	preemptions int // of a follower
 }
