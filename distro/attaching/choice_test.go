@@ -96,7 +96,7 @@ func TestDescribe(t *testing.T) {
 		list := strings.Fields(arguments)
 		value := make(fields, 208)
 		for i, text := range list {
-			copy(value[16*i:], require.Must(argument(text))(t))
+			copy(value[16*i:], require.Must(argument(elf.EM_X86_64, text))(t))
 		}
 		value.u16(200, uint16(len(list)))
 		require.That(t, n == uint64(want) && err == nil && bytes.Contains(g.said, value), "place %d: %d, %v, % x", want, n, err, g.said)

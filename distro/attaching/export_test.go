@@ -1,6 +1,7 @@
 package attaching
 
 import (
+	"debug/elf"
 	"strings"
 
 	"github.com/cilium/ebpf"
@@ -20,7 +21,10 @@ func Processors(g Guest) (int, error) { return processors(g) }
 func Explain(lacks string, err error) error { return lacking(strings.Fields(lacks)).explain(err) }
 
 // Argument is how a program finds an argument of a static probe.
-func Argument(text string) ([]byte, error) { return argument(text) }
+func Argument(machine elf.Machine, text string) ([]byte, error) { return argument(machine, text) }
+
+// Split parts the arguments of a static probe.
+func Split(arguments string) []string { return split(arguments) }
 
 // Known tells why a map is not made.
 func Known(m *ebpf.MapSpec) error { return known(m) }

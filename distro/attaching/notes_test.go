@@ -81,3 +81,18 @@ func TestStatics(t *testing.T) {
 	}
 	require.Error(t, require.Err((&userFile{File: &elf.File{}}).statics("own", "step")), "no static probes", "a program without notes")
 }
+
+// TestStaticsOf32Bits reads notes whose addresses have four bytes.
+func TestStaticsOf32Bits(t *testing.T) {
+	le := binary.LittleEndian
+	var body []byte
+	for _, v := range []uint32{0x400010, 0x9000, 0x400800} {
+		body = le.AppendUint32(body, v)
+	}
+	body = append(body, "own\x00step\x00-4@[r11, #-8]\x00"...)
+	b := le.AppendUint32(le.AppendUint32(le.AppendUint32(nil, 8), uint32(len(body))), 3)
+	f := noted(t, append(append(b, "stapsdt\x00"...), append(body, make([]byte, -len(body)&3)...)...), 0x9100)
+	f.Class = elf.ELFCLASS32
+	found, err := f.statics("own", "step")
+	require.That(t, err == nil && fmt.Sprint(found) == "[{784 2560 -4@[r11, #-8]}]", "%v, %v", found, err)
+}

@@ -33,6 +33,10 @@ func (b *userFile) statics(provider, name string) (found []static, err error) {
 	if err != nil {
 		return nil, err
 	}
+	word, number := 8, binary.LittleEndian.Uint64
+	if b.Class == elf.ELFCLASS32 {
+		word, number = 4, func(b []byte) uint64 { return uint64(binary.LittleEndian.Uint32(b)) }
+	}
 	moved := uint64(0) // since the notes were written
 	for len(notes) >= 12 {
 		le := binary.LittleEndian
@@ -44,19 +48,19 @@ func (b *userFile) statics(provider, name string) (found []static, err error) {
 		}
 		note := notes[from : from+size]
 		notes = notes[min(end, uint64(len(notes))):]
-		if of != kind || len(note) < 24 {
+		if of != kind || len(note) < 3*word {
 			continue
 		}
-		texts := strings.Split(string(note[24:]), "\x00")
+		texts := strings.Split(string(note[3*word:]), "\x00")
 		if len(texts) < 3 || texts[0] != provider || texts[1] != name {
 			continue
 		}
 		if s := b.Section(base); s != nil {
-			moved = s.Addr - le.Uint64(note[8:])
+			moved = s.Addr - number(note[word:])
 		}
-		at, ok := b.offset(le.Uint64(note) + moved)
-		listeners, counted := b.offset(le.Uint64(note[16:]))
-		if !ok || !counted && le.Uint64(note[16:]) != 0 {
+		at, ok := b.offset(number(note) + moved)
+		listeners, counted := b.offset(number(note[2*word:]))
+		if !ok || !counted && number(note[2*word:]) != 0 {
 			return nil, fmt.Errorf("a static probe %s:%s outside of what is loaded", provider, name)
 		}
 		found = append(found, static{at, listeners, texts[2]})
@@ -91,8 +95,8 @@ func (a *attacher) usdt() error {
 	if err != nil {
 		return err
 	}
-	if on := machineOf(a.Machine()); noted && on != &x8664 {
-		return fmt.Errorf("%s: notes of static probes are read of programs of x86-64 alone, and not of %s: attach a uprobe to an address of its own", a.what, on.name)
+	if noted && machineOf(a.Machine()) == &i386 {
+		return fmt.Errorf("%s: notes of static probes are read of programs of x86-64 and ARM, and not of i386: attach a uprobe to an address of its own", a.what)
 	}
 	var all []static
 	if provider, name, _ := strings.Cut(probe, ":"); noted {
@@ -127,7 +131,7 @@ const argumentsMap = "__bpf_usdt_specs"
 func (a *attacher) describe(arguments string) (number uint64, err error) {
 	const most, one, size = 12, 16, 208
 	fd, ok := a.maps[argumentsMap]
-	list := strings.Fields(arguments)
+	list := split(arguments)
 	switch s := a.specs[argumentsMap]; {
 	case !ok:
 		return 0, nil
@@ -140,7 +144,7 @@ func (a *attacher) describe(arguments string) (number uint64, err error) {
 	}
 	value := make(fields, size)
 	for i, text := range list {
-		f, err := argument(text)
+		f, err := argument(a.Machine(), text)
 		if err != nil {
 			return 0, fmt.Errorf("argument %d: %w", i, err)
 		}
@@ -159,9 +163,24 @@ const (
 	inMemory   = 2 // at a distance from a register
 )
 
+// split parts arguments. Brackets may have a space.
+func split(arguments string) (list []string) {
+	open := false
+	for _, text := range strings.Fields(arguments) {
+		if open {
+			list[len(list)-1] += " " + text
+		} else {
+			list = append(list, text)
+		}
+		open = strings.Contains(text, "[") || open
+		open = open && !strings.Contains(text, "]")
+	}
+	return list
+}
+
 // argument reads where one is, as assemblers write it: SIZE@$NUMBER, SIZE@%REGISTER or SIZE@DISTANCE(%REGISTER), with a negative size
-// for a signed one.
-func argument(text string) (fields, error) {
+// for a signed one; of ARM SIZE@#NUMBER, SIZE@REGISTER or SIZE@[REGISTER, #DISTANCE].
+func argument(machine elf.Machine, text string) (fields, error) {
 	unknown := fmt.Errorf("%q is no place where programs can read", text)
 	width, place, ok := strings.Cut(text, "@")
 	size, err := strconv.Atoi(width)
@@ -177,7 +196,11 @@ func argument(text string) (fields, error) {
 	if signed {
 		f[14] = 1
 	}
-	if number, ok := strings.CutPrefix(place, "$"); ok {
+	constants, of, find := "$", ofX86, registerAt
+	if machine == elf.EM_ARM {
+		constants, of, find = "#", ofARM, armRegisterAt
+	}
+	if number, ok := strings.CutPrefix(place, constants); ok {
 		n, err := strconv.ParseInt(number, 0, 64)
 		if err != nil {
 			return nil, unknown
@@ -186,27 +209,60 @@ func argument(text string) (fields, error) {
 		f.u32(8, constant)
 		return f, nil
 	}
-	distance, register, memory := strings.Cut(place, "(")
+	distance, register, memory := of(place)
 	f.u32(8, inRegister)
 	if memory {
 		n, err := int64(0), error(nil)
 		if distance != "" {
 			n, err = strconv.ParseInt(distance, 0, 64)
 		}
-		if register, ok = strings.CutSuffix(register, ")"); !ok || err != nil {
+		if err != nil {
 			return nil, unknown
 		}
 		f.u64(0, uint64(n))
 		f.u32(8, inMemory)
-	} else {
-		register = place
 	}
-	at, ok := registerAt(register)
+	at, ok := find(register)
 	if !ok {
 		return nil, unknown
 	}
 	f.u16(12, at)
 	return f, nil
+}
+
+// ofX86 parts a place in memory, DISTANCE(%REGISTER), and takes any other for a register. A register with a bracket is none.
+func ofX86(place string) (distance, register string, memory bool) {
+	distance, register, memory = strings.Cut(place, "(")
+	if !memory {
+		return "", place, false
+	}
+	if register, memory = strings.CutSuffix(register, ")"); !memory {
+		return "", place, false
+	}
+	return distance, register, true
+}
+
+// ofARM does the same with [REGISTER] and [REGISTER, #DISTANCE].
+func ofARM(place string) (distance, register string, memory bool) {
+	inside, ok := strings.CutPrefix(place, "[")
+	if inside, memory = strings.CutSuffix(inside, "]"); !ok || !memory {
+		return "", place, false
+	}
+	register, distance, more := strings.Cut(inside, ",")
+	if distance, ok = strings.CutPrefix(strings.TrimSpace(distance), "#"); more && !ok {
+		return "", place, false
+	}
+	return distance, register, true
+}
+
+// armRegisterAt is where struct pt_regs has a register of ARM (arch/arm/include/uapi/asm/ptrace.h).
+func armRegisterAt(name string) (uint16, bool) {
+	if n, ok := map[string]uint16{"sl": 10, "fp": 11, "ip": 12, "sp": 13, "lr": 14, "pc": 15}[name]; ok {
+		return 4 * n, true
+	}
+	number, ok := strings.CutPrefix(name, "r")
+	n, err := strconv.ParseUint(number, 10, 8)
+	return uint16(4 * n), ok && err == nil && n < 16
 }
 
 // registerAt is where struct pt_regs has a register of x86-64 (arch/x86/include/asm/ptrace.h). Its lower parts are there too.
