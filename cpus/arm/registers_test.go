@@ -11,18 +11,25 @@ import (
 	"kprobesim/internal/require"
 )
 
-// TestRegisters holds who may read and write each register of the coprocessors, what that costs and what it has at first.
+// TestRegisters holds who may read and write each register of the coprocessors, what that costs, and what it has at first and when all
+// ones were written.
 func TestRegisters(t *testing.T) {
 	var lines []string
 	for name, table := range map[string]map[coprocKey]coproc{"15": coprocs, "14": debugs} {
-		c := newWorld(t, cpus.Throughput, nil).cpu()
+		w := newWorld(t, cpus.Throughput, nil)
 		for k, r := range table {
+			w.n = 0
+			c := w.cpu()
 			line := fmt.Sprintf("p%s %v:", name, k)
 			if r.get != nil {
 				line += fmt.Sprintf(" read %s %#x", ISA().Classes[r.class[0]], r.get(c))
 			}
 			if r.set != nil {
 				line += " written " + ISA().Classes[r.class[1]]
+				r.set(c, ^uint32(0))
+			}
+			if r.set != nil && r.get != nil {
+				line += fmt.Sprintf(" %#x", r.get(c))
 			}
 			if r.user != nil {
 				line += fmt.Sprintf(" user %v %v", r.user(c, false), r.user(c, true))
