@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"kprobesim/distro/attaching"
@@ -46,6 +47,10 @@ func TestArgumentOfARM(t *testing.T) {
 		require.NoError(t, err)
 		le := binary.LittleEndian
 		require.Equal(t, fmt.Sprintf("%d in %d at %d", int64(le.Uint64(b)), le.Uint32(b[8:]), le.Uint16(b[12:])), want, "%s", text)
+	}
+	for i, name := range strings.Fields("r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 sl fp ip sp lr pc") { // as struct pt_regs has them
+		b := require.Must(attaching.Argument(elf.EM_ARM, "4@"+name))(t)
+		require.Equal(t, int(binary.LittleEndian.Uint16(b[12:])), 4*i, "%s is at", name)
 	}
 	for _, text := range []string{"", "4@", "4@%eax", "4@$1", "4@r16", "4@r", "4@r-1", "4@[r11", "4@r11]", "4@[r11, 8]", "4@[r11, #x]", "4@[r1, r2]", "4@[]", "3@r0", "4@#"} {
 		require.Error(t, require.Err(attaching.Argument(elf.EM_ARM, text)), "is no place where programs can read", "%q", text)
