@@ -11,6 +11,7 @@ import (
 	"net"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -386,6 +387,7 @@ func TestWatchpoints(t *testing.T) {
 	ask := s.ask
 	ask(fmt.Sprintf("Z0,%x,1", fn.Entry))
 	require.Equal(t, ask("vCont;c"), "T05thread:1;swbreak:;", "the call")
+	require.Equal(t, instructions(s.phases()), instructions(s.cycles()), "instructions of all phases, and of all CPUs")
 	ask(fmt.Sprintf("z0,%x,1", fn.Entry))
 	sp := binary.LittleEndian.Uint64(require.Must(hex.DecodeString(ask("p7")))(t))
 	for _, typ := range []string{"3", "2", "4", "3"} {
@@ -395,6 +397,15 @@ func TestWatchpoints(t *testing.T) {
 		require.Equal(t, ask("z"+at), "OK", "it is taken out")
 	}
 	require.Equal(t, ask("vCont;c"), "T05thread:1;replaylog:end;", "nobody watches")
+}
+
+// instructions adds up what lines say of instructions.
+func instructions(text string) (sum int) {
+	for _, m := range regexp.MustCompile(`(-?\d+) instructions`).FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[1])
+		sum += n
+	}
+	return sum
 }
 
 // TestTake holds that a state is not kept shortly after the beginning or beside another one, and that others may ask afterwards.

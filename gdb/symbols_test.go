@@ -27,6 +27,13 @@ func TestSymbols(t *testing.T) {
 		require.That(t, table.Entsize*uint64(len(symbols)+1) == table.Size && table.Info == 1, "%s: of %d symbols and an empty one the table says %+v", name, len(symbols), table.SectionHeader)
 		names := require.Must(f.Section(".strtab").Data())(t)
 		require.That(t, names[0] == 0, "%s: symbols without a name are called %q", name, names[:8])
+		code := map[elf.SectionIndex]bool{}
+		for _, s := range symbols {
+			code[s.Section] = code[s.Section] || elf.ST_TYPE(s.Info) == elf.STT_FUNC
+		}
+		for i, s := range f.Sections {
+			require.Equal(t, s.Flags&elf.SHF_EXECINSTR != 0, code[elf.SectionIndex(i)], "%s: whether %s has code", name, s.Name)
+		}
 		for i, s := range symbols {
 			if at := f.Sections[s.Section]; s.Section > 1 && s.Value-at.Addr >= at.Size || s.Value-f.Sections[1].Addr < f.Sections[1].Size && s.Section != 1 {
 				t.Errorf("%s: symbol %v is in section %v", name, s, at.SectionHeader)
