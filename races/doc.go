@@ -10,8 +10,8 @@
 // probed functions, out-of-line slots, detour buffers, the stores that patch), and every few
 // instructions elsewhere. Policies: random (runs of geometric length), pct (priorities with a few
 // change points), exhaustive (every way to depart from a fixed order by a bounded number of
-// preemptions in that code, each on a machine of its own). A schedule follows from the scenario, the
-// options and its number alone: batches of a thousand share a machine, and a replay runs the batch
+// preemptions in that code, each on a machine of its own, but for ways that do the same as another
+// one: reduce.go). A schedule follows from the scenario, the options and its number alone: batches of a thousand share a machine, and a replay runs the batch
 // again up to it.
 //
 // # What is checked
@@ -35,5 +35,5 @@
 // docs/races.md says what it cannot see.
 //
 // Time is not predicted here: CPUs need about a cycle for everything, and a jiffy is as short as the
-// scenario says.
+// scenario says. In plans of exhaustive, time passes only where a turn ends.
 package races
