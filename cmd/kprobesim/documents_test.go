@@ -2,7 +2,6 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +26,7 @@ const fidelity = "docs/fidelity.md"
 // give.
 func TestDocuments(t *testing.T) {
 	dir := t.TempDir()
-	holdBlock(t, fidelity, "overhead", printed(t, experiment, dir))
+	printed(t, experiment, dir)
 	holdBlock(t, fidelity, "published", printed(t, collection, dir))
 	holdBlock(t, "docs/guest.md", "facts", factsTable(t))
 	holdBlock(t, "docs/races.md", "coverage", coverageTable(t))
@@ -48,7 +47,6 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "priors", priorsTable(t))
 	holdBlock(t, fidelity, "spread", spreadTable(t))
 	holdFile(t, "cmd/kprobesim/testdata/stages.csv", stagesTable(t))
-	holdBlock(t, fidelity, "models", modelsTable(t))
 	holdBlock(t, fidelity, "candidates", candidatesTable(t))
 	holdBlock(t, fidelity, "december", decemberTable(t))
 	holdBlock(t, fidelity, "rows", rowsTable(t))
@@ -123,40 +121,6 @@ func TestImageOfYourOwn(t *testing.T) {
 	code, stdout, stderr := command(nil, "run", experiment, "--out", filepath.Join(dir, "out"),
 		"--set", "kernel.image="+image, "--set", "workload.target=my_function", "--set", "workload.hits=20")
 	require.That(t, code == exitOK && strings.Contains(stdout, "\nro "), "exit code %d\n%s%s", code, stdout, stderr)
-}
-
-// models are the cost models that a machine description can name.
-var models = []string{"throughput", "window"}
-
-// modelsTable compares both cost models by the quantities that no fitted number enters: each fitted
-// number is in both terms of a difference, and not in o or ro.
-func modelsTable(t *testing.T) string {
-	t.Helper()
-	sets := map[string]*results.Set{}
-	for _, model := range models {
-		sets[model] = runWith(t, "machine.core.model="+model)
-	}
-	out := "| cycles | published | throughput | error | window | error |\n|---|---|---|---|---|---|\n"
-	for _, q := range []struct{ name, of, less string }{
-		{"o", "o", ""}, {"ro", "ro", ""}, {"r - k", "r", "k"}, {"rb - b", "rb", "b"}, {"ro - o", "ro", "o"},
-	} {
-		row := "| " + q.name
-		for i, model := range models {
-			cycles, published := quantity(sets[model], q.of, q.less)
-			if i == 0 {
-				row += fmt.Sprintf(" | %.0f", published)
-			}
-			row += fmt.Sprintf(" | %.0f | %+.0f %%", cycles, 100*(cycles/published-1))
-		}
-		out += row + " |\n"
-	}
-	return out
-}
-
-// runWith runs the main experiment with settings.
-func runWith(t *testing.T, sets ...string) *results.Set {
-	t.Helper()
-	return runSet(t, experiment, sets)
 }
 
 // runSet runs an experiment with settings.
