@@ -151,7 +151,7 @@ func factsTable(t *testing.T) string {
 		}
 		out += fmt.Sprintf("\n| %s | %s | why |\n|---|%s---|\n", strings.Replace(isa.title, "i386", "i386, where it differs from x86_64", 1),
 			strings.Join(heads, " | "), strings.Repeat("---|", len(heads)))
-		for _, r := range rows {
+		for _, r := range joined(rows) {
 			out += fmt.Sprintf("| `%s` | %s | %s |\n", strings.Join(r.names, "` `"), strings.Join(r.values, " | "), r.reason)
 		}
 	}
@@ -159,6 +159,29 @@ func factsTable(t *testing.T) string {
 		require.That(t, used[w.names], "no fact differs any more because of %q", w.reason)
 	}
 	return strings.TrimPrefix(out, "\n")
+}
+
+// joined makes one row of the facts with one reason that change between the same years. It has the values of the first.
+func joined(rows []factRow) (out []factRow) {
+	for _, r := range rows {
+		i := slices.IndexFunc(out, func(o factRow) bool { return o.reason == r.reason && changeTogether(o.values, r.values) })
+		if i < 0 {
+			i, out = len(out), append(out, factRow{values: r.values, reason: r.reason})
+		}
+		out[i].names = append(out[i].names, r.names...)
+	}
+	return out
+}
+
+// changeTogether says whether two facts change between the same years, as far as both have values.
+func changeTogether(a, b []string) bool {
+	for i := range len(a) - 1 {
+		known := a[i] != "" && a[i+1] != "" && b[i] != "" && b[i+1] != ""
+		if known && (a[i] == a[i+1]) != (b[i] == b[i+1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // exceptFor leaves out of rows the facts that others have with the same values.
