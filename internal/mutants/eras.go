@@ -71,78 +71,52 @@ func OfEras(all []Mutant) (of []Mutant) {
 	return of
 }
 
-// EraTables are two tables for documents: of what becomes of the classes of mistakes in each era, and of each mistake.
-func EraTables(of []Mutant, list []Found) string {
+// EraTable is a table for documents: what becomes of each mistake in each era. Mistakes of one class with the same outcomes share a row.
+func EraTable(of []Mutant, list []Found) string {
 	eras := Eras()
 	n := len(of) / len(eras)
-	var classes []string
-	for _, m := range of[:n] {
-		if !slices.Contains(classes, m.Class) {
+	head, line := "| class | mistake |", "|---|---|"
+	for _, e := range eras {
+		head, line = head+" "+e.Name+" |", line+"---|"
+	}
+	classes, rows, mistakes := []string{}, map[string][]string{}, map[string]string{}
+	for i, m := range of[:n] {
+		key := m.Class + " |"
+		for j := range eras {
+			key += " " + outcome(&of[j*n+i], list) + " |"
+		}
+		if rows[m.Class] == nil {
 			classes = append(classes, m.Class)
 		}
-	}
-	var sums, each strings.Builder
-	sums.WriteString("| era | " + strings.Join(classes, " | ") + " |\n|" + strings.Repeat("---|", len(classes)+1) + "\n")
-	each.WriteString("| class | mistake |")
-	for i, e := range eras {
-		each.WriteString(" " + e.Name + " |")
-		sums.WriteString("| " + e.Name + " |")
-		for _, c := range classes {
-			sums.WriteString(" " + sumUp(of[i*n:(i+1)*n], list, c) + " |")
+		if mistakes[key] == "" {
+			rows[m.Class] = append(rows[m.Class], key)
+		} else {
+			mistakes[key] += "<br>"
 		}
-		sums.WriteString("\n")
+		mistakes[key] += fmt.Sprintf("`%s`: %s", m.Title, m.Effect)
 	}
-	each.WriteString("\n|---|---|" + strings.Repeat("---|", len(eras)) + "\n")
+	out := head + "\n" + line + "\n"
 	for _, c := range classes {
-		for i, m := range of[:n] {
-			if m.Class != c {
-				continue
-			}
-			fmt.Fprintf(&each, "| %s | `%s`: %s |", c, m.Title, m.Effect)
-			for j := range eras {
-				word, schedules := outcome(&of[j*n+i], list)
-				if schedules > 0 {
-					word = fmt.Sprintf("%s, %d", word, schedules)
-				}
-				each.WriteString(" " + word + " |")
-			}
-			each.WriteString("\n")
+		for _, key := range rows[c] {
+			out += "| " + c + " | " + mistakes[key] + " |" + strings.TrimPrefix(key, c+" |") + "\n"
 		}
 	}
-	return sums.String() + "\n" + each.String()
-}
-
-// sumUp counts what becomes of the mutants of a class.
-func sumUp(of []Mutant, list []Found, class string) string {
-	counts := map[string]int{}
-	for i := range of {
-		if of[i].Class == class {
-			word, _ := outcome(&of[i], list)
-			counts[word]++
-		}
-	}
-	var words []string
-	for _, word := range []string{excluded, unseen, always, timing} {
-		if counts[word] > 0 {
-			words = append(words, fmt.Sprint(counts[word], " ", word))
-		}
-	}
-	return strings.Join(words, ", ")
+	return out
 }
 
 // What becomes of a mistake in an era: it has no such step, no schedule shows it, every one does, or some do.
 const excluded, unseen, always, timing = "excluded", "unseen", "always", "timing"
 
-// outcome tells what becomes of one mutant, and the schedules to the first violation of those that the timing decides.
-func outcome(m *Mutant, list []Found) (word string, schedules uint64) {
+// outcome tells what becomes of one mutant, with the schedules to the first violation where the timing decides.
+func outcome(m *Mutant, list []Found) string {
 	switch f := At(list, m); {
 	case m.None != "":
-		return excluded, 0
+		return excluded
 	case f == nil || !f.Caught():
-		return unseen, 0
+		return unseen
 	case f.InTurns != "-":
-		return always, 0
+		return always
 	default:
-		return timing, f.Schedules
+		return fmt.Sprintf("%s, %d", timing, f.Schedules)
 	}
 }
