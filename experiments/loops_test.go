@@ -272,23 +272,27 @@ func (f *loopFamily) loopRows(results map[string]map[string]loopResult) string {
 	return b
 }
 
-// missTable lists the misses by what is missing, with the machines of each loop.
+// missTable lists the misses by what is missing, with the loops and their machines.
 func missTable(results map[string]map[string]loopResult) string {
-	type miss struct{ loop, lacks string }
-	var order []miss
-	errors := map[miss]string{}
+	var order []string
+	loops, errors := map[string][]string{}, map[string]string{} // by what is missing; by that and the loop
 	for _, m := range loopMisses {
-		at := miss{m.Loop, m.Lacks}
-		if errors[at] == "" {
-			order = append(order, at)
-		} else {
-			errors[at] += ", "
+		at := m.Lacks + m.Loop
+		if loops[m.Lacks] == nil {
+			order = append(order, m.Lacks)
 		}
-		errors[at] += fmt.Sprintf("%s %+.0f", m.Machine, results[m.Machine][m.Loop].windowOff)
+		if errors[at] == "" {
+			loops[m.Lacks] = append(loops[m.Lacks], m.Loop)
+		}
+		errors[at] += fmt.Sprintf(", %s %+.0f", m.Machine, results[m.Machine][m.Loop].windowOff)
 	}
-	b := "| loop | errors, % | what is missing |\n|---|---|---|\n"
-	for _, at := range order {
-		b += fmt.Sprintf("| %s | %s | %s |\n", at.loop, errors[at], at.lacks)
+	b := "| what is missing | loops, and their errors in % |\n|---|---|\n"
+	for _, lacks := range order {
+		var cells []string
+		for _, l := range loops[lacks] {
+			cells = append(cells, l+": "+strings.TrimPrefix(errors[lacks+l], ", "))
+		}
+		b += fmt.Sprintf("| %s | %s |\n", lacks, strings.Join(cells, "; "))
 	}
 	return b
 }
