@@ -7,7 +7,6 @@ import (
 
 	"kprobesim/kprobes"
 	"kprobesim/smp"
-	"kprobesim/targets"
 )
 
 // Mistakes in unloading modules. Others are made by Kprobes, by the services of the kernel, or in the guest's code.
@@ -26,7 +25,7 @@ func Mutants() []string {
 
 // codeMutants lists the mistakes in the guest's code, of all architectures.
 func codeMutants() (names []string) {
-	for _, t := range targets.List() {
+	for _, t := range known() {
 		for _, m := range t.Probes.CodeMutants {
 			if !slices.Contains(names, m.Name) {
 				names = append(names, m.Name)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"kprobesim/internal/doc"
 	"kprobesim/kprobes"
@@ -150,7 +151,7 @@ func read(r *doc.Reader) *Scenario {
 	s.Callers = tables(r, "callers", maxCallers, len(s.Processes) == 0, s.readCaller)
 	s.Watches = tables(r, "watchpoints", maxWatches, false, readWatch)
 	s.Probes = tables(r, "probes", maxProbes, len(s.Watches) == 0, readProbe)
-	isas, mutants := targets.Names(targets.List()), Mutants()
+	isas, mutants := targets.Names(known()), Mutants()
 	s.Variants = tables(r, "variants", maxVariants, true, func(r *doc.Reader) Variant { return s.readVariant(r, isas, mutants) })
 	for _, key := range []string{"replicates", "replicate", "seed"} {
 		if r.Has(key) {
@@ -380,13 +381,16 @@ func (s *Scenario) readVariant(r *doc.Reader, isas, mutants []string) Variant {
 	return v
 }
 
+// known has the targets. Scenarios are read, and machines are made, thousands of times.
+var known = sync.OnceValue(targets.List)
+
 // readStrikes wants a board that knows of them, and for NMIs a kernel that serves them.
 func (s *Scenario) readStrikes(r *doc.Reader, v *Variant) (all []strike) {
 	for _, word := range doc.Opt(r, "strikes", nil, doc.ListOf(doc.OneOf(strikeWords()[1:]...))) {
 		all = append(all, strikeOf(word))
 	}
 	nmis := slices.Contains(all, nmiStrike)
-	switch target := targets.Find(targets.List(), v.ISA); {
+	switch target := targets.Find(known(), v.ISA); {
 	case len(all) > 0 && (target == nil || !slices.Contains(target.ISA.Lines, nmiLine)):
 		r.Errorf("strikes", "only kernels of x86 have strikes")
 	case nmis && !strings.HasSuffix(v.Era, "-nmi"):
