@@ -42,7 +42,7 @@ type lab struct {
 // Mistakes that only the image shows, such as a function that is not
 // there, are errors here.
 func newLab(s *Scenario, v *Variant, mutant string) (*lab, error) {
-	target := targets.Find(known(), v.ISA)
+	target := targets.Find(targets.List(), v.ISA)
 	if target == nil {
 		return nil, fmt.Errorf("%s, variant %s: no target %q", s.File, v.Name, v.ISA)
 	}
