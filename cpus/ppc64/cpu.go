@@ -24,9 +24,6 @@ type inst struct {
 // exec is the function of an instruction.
 type exec = func(*CPU, *inst)
 
-// Reasons to execute instructions one by one, in Core.Single.
-const oneTrace = 1 // MSR.SE or MSR.BE
-
 // CPU is one processor. General registers and what else has a ready time are in Core.R; what is here
 // changes rarely.
 type CPU struct {

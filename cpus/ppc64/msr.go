@@ -35,13 +35,10 @@ func (c *CPU) setMSR(v uint64) {
 	if v&msrSF == 0 {
 		c.narrow, c.AddrMask = 32, 1<<32-1
 	}
-	c.Single = 0
-	if v&(msrSE|msrBE) != 0 {
-		c.Single = oneTrace
-	}
+	c.Single = uint32(v & (msrSE | msrBE))
 	c.User = v&msrPR != 0
-	if (old^c.msr)&(msrPR|msrIR|msrDR|msrSF) != 0 {
-		c.SwitchTranslations(uint8(c.msr>>4&3 | c.msr>>12&4 | c.msr>>60&8)) // DR and IR, PR, SF
+	if (old^c.msr)&(msrPR|msrIR|msrDR) != 0 { // SF decides no translation, because addresses have its width before
+		c.SwitchTranslations(uint8(c.msr>>4&3 | c.msr>>12&4)) // DR and IR, PR
 	}
 }
 

@@ -121,6 +121,74 @@ func TestContexts(t *testing.T) {
 	}
 }
 
+// TestTranslationsOfModes goes from each state of SF, PR, IR and DR to each other one, and executes a load there. Which page it is
+// fetched from and which it reads is that of the state alone.
+func TestTranslationsOfModes(t *testing.T) {
+	const at, real, nobody = 0x200000, 6, 8 // pages of real mode come behind the mapped ones
+	bases := [3]uint64{0, 1 << 31, 1 << 32}
+	var maps []mmu.Mapping
+	for i := range uint64(real) { // a page of all and one of the kernel at each base
+		maps = append(maps, mmu.Mapping{VA: bases[i>>1] + at + i&1*0x1000, PA: freePages + i*0x1000, Size: 0x1000, User: i&1 == 0, Writable: true, Exec: true})
+	}
+	w := newWorld(t, cpus.Throughput, nil, maps...)
+	for i := range uint64(nobody) {
+		pa := freePages + i*0x1000
+		if i >= real {
+			pa = at + i&1*0x1000
+		}
+		w.words(pa, insnD(32, 10+uint32(i), 3, 0x101)) // lwz r10+i,0x101(r3)
+		w.words(pa+0x100, uint32(i)<<8, 0x55000000)
+	}
+	page := func(msr, translated, va uint64) (i uint64, ok bool) {
+		if msr&msrSF == 0 {
+			va &= 1<<32 - 1
+		}
+		i = va >> 12 & 1
+		switch {
+		case msr&translated == 0 && va >= worldRAM:
+			return nobody, true
+		case msr&translated == 0:
+			return real + i, true
+		}
+		return i + 2*uint64(slices.Index(bases[:], va&^0xffffff)), msr&msrPR == 0 || i == 0
+	}
+	var states []uint64
+	for i := range uint64(16) {
+		states = append(states, msrME|i&1*msrSF|i>>1&1*msrPR|i>>2&1*msrIR|i>>3&1*msrDR)
+	}
+	c := w.cpu()
+	execute := func(msr, code, data uint64) {
+		for i := range nobody {
+			c.R[10+i] = 0
+		}
+		c.setMSR(msr)
+		c.R[3], c.R[rPC] = data, code&c.AddrMask
+		c.Steps(1, 1<<60)
+		want := [nobody]uint64{}
+		by, fetched := page(msr, msrIR, code)
+		of, allowed := page(msr, msrDR, data)
+		switch {
+		case !fetched || by == nobody || !allowed:
+		case of == nobody:
+			want[by] = 1<<32 - 1
+		default:
+			want[by] = of<<16 | 0x55
+		}
+		got := [nobody]uint64(c.R[10 : 10+nobody])
+		require.That(t, got == want, "MSR %#x, code at %#x, data at %#x: loaded %x, want %x", msr, code, data, got, want)
+	}
+	for _, base := range bases {
+		for n, kernel := range [][2]uint64{{0, 0}, {0, 0x1000}, {0x1000, 0}} {
+			for _, from := range states {
+				for _, to := range states {
+					execute(from, base+at+kernel[0], bases[n]+at+kernel[1])
+					execute(to, base+at+kernel[0], bases[n]+at+kernel[1])
+				}
+			}
+		}
+	}
+}
+
 // TestExternal takes an external interrupt when EE is set, at a level.
 func TestExternal(t *testing.T) {
 	w := newWorld(t, cpus.Throughput, append(nap(), insnNop))
