@@ -193,7 +193,9 @@ func (d *Describer) source(how string, table ...string) {
 	path := append(append([]string{}, table...), "source")
 	old := d.text(path...)
 	if rest, ok := strings.CutPrefix(old, "here: "); ok {
-		d.put("here: "+how+"; "+rest, path...)
+		if !strings.HasPrefix(rest, how) { // two numbers may be of one measurement
+			d.put("here: "+how+"; "+rest, path...)
+		}
 		return
 	}
 	old = strings.TrimPrefix(old, "prior: ")

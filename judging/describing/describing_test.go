@@ -2,10 +2,12 @@ package describing
 
 import (
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"kprobesim/cpus"
@@ -168,6 +170,62 @@ func TestFindsColumnsOfLoads(t *testing.T) {
 		require.Equal(t, d.text("back_end", "split_twice") == "true", (c.twice == "true"), "loads of two lines take their pipes twice: %s, found", c.twice)
 		require.Equal(t, d.text("back_end", "forwards_inside") == "true", (c.twice == "true"), "stores hand over any bytes: %s, found", c.twice)
 	}
+}
+
+// answering is a host whose loops take given cycles, one answer after the other, and are noted. Then it is busy.
+type answering struct {
+	simulated
+	answers []float64
+	log     strings.Builder
+}
+
+func (a *answering) Cycles(block []byte, _ []uint64) (v float64, _ error) {
+	if len(a.answers) == 0 {
+		return 0, judging.ErrBusy
+	}
+	v, a.answers = a.answers[0], a.answers[1:]
+	fmt.Fprintf(&a.log, "%x takes %g\n", block, v)
+	return v, nil
+}
+
+// Which loops of loads are timed is held, and what becomes of times at both sides of each limit.
+func TestTimesOfLoads(t *testing.T) {
+	const file = "../../experiments/machines/xeon-gold-6330.toml"
+	root := require.Must(doc.Parse(file, require.Must(os.ReadFile(file))(t)))(t)
+	m, err := read(root)
+	require.NoError(t, err)
+	var out strings.Builder
+	for _, answers := range [][]float64{
+		{6, 5, 5, 5, 6},
+		{6.1, 5, 6, 6.1, 5, 6.1},
+		{6.1, 5, 6.1, 6, 4, 5, 6},
+		{6.1, 5, 6.1, 6.1, 6, 7.4, 5, 6},
+		{6.1, 5, 6.1, 6.1, 6.1, 7.4, 5, 6},
+		{4, 4, 4.9, 5, 6},
+		{4, 4, 5, 5, 6},
+		{5, 5, 6, 5, 6},
+		{},
+		{6},
+		{6.1, 5},
+		{6, 5},
+		{6, 5, 5},
+		{6, 5, 5, 5},
+	} {
+		h := &answering{answers: answers}
+		d := &Describer{Host: h, Root: root.Clone(), Read: func(*doc.Node) (*machines.Machine, error) { return m, nil }, name: "xeon-gold-6330"}
+		d.begin("host", time.Unix(0, 0))
+		for _, old := range []string{"split_twice", "split_overlap", "forwards_inside", "uncertainty"} {
+			d.set(&doc.Node{Kind: doc.Bool, Text: "old"}, "back_end", old)
+		}
+		synctest.Test(t, func(*testing.T) { err = d.loads() })
+		fmt.Fprintf(&out, "%s%v, not asked for %v, open %q\n", &h.log, err, h.answers, d.Open)
+		for _, key := range []string{"load_column", "split_twice", "split_overlap", "forwards_inside", "uncertainty"} {
+			fmt.Fprintf(&out, "%s = %s\n", key, d.text("back_end", key))
+		}
+		found, _, _ := strings.Cut(d.text("back_end", "source"), "; the rest")
+		fmt.Fprintf(&out, "%s\n\n", found)
+	}
+	require.Lines(t, "testdata/loads.txt", out.String(), *update)
 }
 
 // What readers of a constant pay that is still to be added is found where the description of the family defers any.
