@@ -133,16 +133,16 @@ func TestLateObserver(t *testing.T) {
 // TestBlocksAreLinked has a loop of three blocks lead from each to the next without a look-up.
 func TestBlocksAreLinked(t *testing.T) {
 	models(t, func(t *testing.T, cfg *cpus.Config) {
-		// Three blocks in three granules: jump, jump, count back to the first.
+		// Three blocks in three granules: jump, jump, count back to the first. The last one lies in two lines.
 		code := make([][4]byte, 48)
-		code[0], code[16], code[32], code[33] = jump(15), jump(15), count(1, -33), [4]byte{toyHalt}
-		c := newToy(t, cfg, 1<<20, 0x1000, code...)
+		code[0], code[16], code[31], code[32] = jump(15), jump(14), count(1, -32), [4]byte{toyHalt}
+		c := newToy(t, cfg, 1<<20, 0x1002, code...)
 		c.R[1] = 50
 		c.Run(soon)
 		require.Need(t, c.Counters().Instructions == 50*3+1, "%d instructions", c.Counters().Instructions)
-		c.R[PC], c.R[1], c.Halted = 0x1000, 50, false
-		b := c.find(0x1000)
-		for i, want := range []uint64{0x1040, 0x1080, 0x1000} {
+		c.R[PC], c.R[1], c.Halted = 0x1002, 50, false
+		b := c.find(0x1002)
+		for i, want := range []uint64{0x1042, 0x107e, 0x1002} {
 			c.R[PC] = want
 			next := c.following(b, soon*clock.PerCycle)
 			require.Need(t, next != nil && next.pc == want, "block %d leads to %+v, want the block at %#x", i, next, want)

@@ -121,6 +121,27 @@ func TestWhatWaitsForStores(t *testing.T) {
 	}
 }
 
+// TestWordsFindStores has one CPU store a word, and the other one load four. It depends on the store where it is one of the four.
+func TestWordsFindStores(t *testing.T) {
+	for i := range 6 {
+		o := newOrdered(t, true)
+		o.turn(0, func(c *Core) {
+			Store(c, dataAt-4+4*uint64(i), uint32(1))
+			c.DrainStores()
+		})
+		o.seen(dataAt)
+		o.turn(0, func(c *Core) { // so that loads of the other CPU may miss a store
+			Store(c, otherAt, uint64(1))
+			c.DrainStores()
+		})
+		o.turn(1, func(c *Core) {
+			c.views.loaded = 0
+			require.That(t, c.tracks() && c.LoadWords(dataAt, make([]uint32, 4)), "no words, or nothing to miss")
+			require.Equal(t, c.views.loaded != 0, i > 0 && i < 5, "a store to word %d of 0 to 3 is depended on", i-1)
+		})
+	}
+}
+
 // TestEveryStoreWaits has the micro-TLB give no way past a buffer, before or behind the first store.
 func TestEveryStoreWaits(t *testing.T) {
 	for _, weak := range []bool{false, true} {

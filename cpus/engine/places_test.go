@@ -49,6 +49,31 @@ func TestWordsOfTwoPages(t *testing.T) {
 	})
 }
 
+// counting counts what is translated.
+type counting struct {
+	*toy
+	asked int
+}
+
+func (c *counting) DataAddress(va uint64, write bool) (uint64, bool) {
+	c.asked++
+	return c.toy.DataAddress(va, write)
+}
+
+// TestWordsAtTheEnd loads and stores words up to the end of RAM, whose page is translated once.
+func TestWordsAtTheEnd(t *testing.T) {
+	models(t, func(t *testing.T, cfg *cpus.Config) {
+		const at = 1<<20 - 12
+		c := newToy(t, cfg, 1<<20, 0)
+		asks := &counting{toy: c}
+		c.translator = asks
+		require.That(t, c.StoreWords(at, []uint32{1, 2, 3}) && c.StoreWords(at, []uint32{4, 5, 6}) && asks.asked == 1, "stores asked for %d translations", asks.asked)
+		got := make([]uint32, 3)
+		require.That(t, c.LoadWords(at, got) && c.LoadWords(at, got) && asks.asked == 2, "with loads %d translations", asks.asked)
+		require.That(t, slices.Equal(got, []uint32{4, 5, 6}), "words %v", got)
+	})
+}
+
 // TestWatchedWords has a watchpoint on the second page of several words.
 func TestWatchedWords(t *testing.T) {
 	c := newToy(t, toyConfig(cpus.Window, 64), 1<<20, 0)
