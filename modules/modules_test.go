@@ -370,6 +370,38 @@ func TestLifeCycleErrors(t *testing.T) {
 	})
 }
 
+// TestExports reads what a module exports, and has another one find these names, those of the kernel, and no others.
+func TestExports(t *testing.T) {
+	each(t, func(r *running) {
+		m := r.load("my_probe", "").m
+		user, word := r.load("user_of", ""), m.WordBytes()
+		got := require.Must(exportsOf(m))(r)
+		for _, name := range []string{"hits", "module_work"} {
+			s, ok := m.Symbol(name)
+			require.That(r, ok && got[name] == s.Addr, "%s is exported at %#x, and is %+v", name, got[name], s)
+			found, ok := r.l.resolve(user, name)
+			require.That(r, ok && found == m.Pointer(s.Addr), "%s is found as %+v, %t", name, found, ok)
+		}
+		require.Equal(r, len(got), 2, "exports")
+		_, ok := r.l.resolve(user, "nowhere")
+		require.That(r, !ok, "a name of nobody is found")
+		f, _ := r.sys.Machine.Image().Func("register_kprobe")
+		found, ok := r.l.resolve(user, "register_kprobe")
+		require.That(r, ok && found == object.Symbol{Value: f.Pointer, Entry: f.Entry, TOC: f.TOC}, "the kernel's function is found as %+v, %t", found, ok)
+		found, ok = r.l.resolve(user, ".register_kprobe")
+		require.That(r, ok == r.sys.Machine.Image().Descriptors() && (!ok || found.Value == f.Entry), "its code is found as %+v, %t", found, ok)
+
+		cut, lost := *m, *m
+		cut.Sections, lost.Bytes = slices.Clone(m.Sections), slices.Clone(m.Bytes)
+		at := slices.IndexFunc(cut.Sections, func(s object.Section) bool { return s.Name == exportSection })
+		cut.Sections[at].Size -= word
+		require.Equal(r, len(require.Must(exportsOf(&cut))(r)), 1, "exports of a table that ends in a record")
+		last := cut.Sections[at].Addr + cut.Sections[at].Size
+		clear(lost.Bytes[last-m.Base:][:word])
+		r.wantError(require.Err(exportsOf(&lost)), fmt.Sprintf("section %s+%#x: the name of", exportSection, 2*word))
+	})
+}
+
 // The header that modules are compiled with has the same names of error numbers.
 func TestErrnoNames(t *testing.T) {
 	b := require.Must(os.ReadFile(filepath.Join("..", "workloads", "kernel", "module", "include", "linux", "errno.h")))(t)
