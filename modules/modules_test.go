@@ -370,7 +370,7 @@ func TestLifeCycleErrors(t *testing.T) {
 	})
 }
 
-// TestExports reads what a module exports, and has another one find these names, those of the kernel, and no others.
+// TestExports reads what a module exports, and has another one find these names, the names of the kernel, and no others.
 func TestExports(t *testing.T) {
 	each(t, func(r *running) {
 		m := r.load("my_probe", "").m
