@@ -68,9 +68,10 @@ func TestWordsAtTheEnd(t *testing.T) {
 		asks := &counting{toy: c}
 		c.translator = asks
 		require.That(t, c.StoreWords(at, []uint32{1, 2, 3}) && c.StoreWords(at, []uint32{4, 5, 6}) && asks.asked == 1, "stores asked for %d translations", asks.asked)
-		got := make([]uint32, 3)
-		require.That(t, c.LoadWords(at, got) && c.LoadWords(at, got) && asks.asked == 2, "with loads %d translations", asks.asked)
-		require.That(t, slices.Equal(got, []uint32{4, 5, 6}), "words %v", got)
+		for range 2 {
+			got := make([]uint32, 3)
+			require.That(t, c.LoadWords(at, got) && slices.Equal(got, []uint32{4, 5, 6}) && asks.asked == 2, "words %v, %d translations", got, asks.asked)
+		}
 	})
 }
 
