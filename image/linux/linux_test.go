@@ -260,6 +260,51 @@ func TestNamesOfKallsyms(t *testing.T) {
 	require.That(t, !k.check(0, 3), "three names in two steps")
 }
 
+// TestLengthsOfNames reads lengths of one byte and of two, and leaves out symbols without a name.
+func TestLengthsOfNames(t *testing.T) {
+	for n := 1; n < 1<<14; n++ {
+		b := []byte{byte(n), 0, 0, 0}
+		if n > 127 {
+			b[0], b[1] = byte(n%128+128), byte(n/128)
+		}
+		k := &kallsyms{b: b, first: len(b)}
+		got, next, ok := k.length(0)
+		require.That(t, ok && got == n && next == 1+min(1, n/128), "a length of %d is %d, in %d bytes", n, got, next)
+	}
+	k := &kallsyms{b: []byte("\x01T\x02Ta\x03Tab\x00"), first: 10, count: 3}
+	for i := range k.tokens {
+		k.tokens[i] = string(rune(i))
+	}
+	all := k.build(&image.Image{}, []uint64{1, 2, 3})
+	require.That(t, len(all) == 2 && all[0].Name == "a" && all[0].Addr == 2 && all[1].Name == "ab", "symbols %v", all)
+}
+
+// TestWhereTablesEnd has markers and tokens that are whole, or lack their last byte or word.
+func TestWhereTablesEnd(t *testing.T) {
+	const names = 2*perMarker + 1
+	b := bytes.Repeat([]byte{1, 'T'}, names)
+	b = append(b, make([]byte, -len(b)&3)...)
+	for i := range uint32(3) {
+		b = binary.LittleEndian.AppendUint32(b, i*perMarker*2)
+	}
+	for first := len(b) - 13; first < len(b)+4; first++ {
+		k := &kallsyms{b: append(slices.Clone(b), make([]byte, 8)...), align: 4, first: first, steps: maxSteps}
+		require.Equal(t, k.check(0, names), first >= len(b), "names whose markers end %d bytes before the tokens are whole", first-len(b))
+	}
+	for _, empty := range []int{-1, 0, 100, tokenCount - 1} {
+		var tokens, index []byte
+		for i := range tokenCount {
+			index = binary.LittleEndian.AppendUint16(index, uint16(len(tokens)))
+			if i != empty {
+				tokens = append(tokens, 'x')
+			}
+			tokens = append(tokens, 0)
+		}
+		k := &kallsyms{b: slices.Concat(tokens, index)}
+		require.Equal(t, k.takeTokens(0, len(tokens)), empty < 0, "tokens without an empty one, of which %d is, are taken", empty)
+	}
+}
+
 // TestDistribution reads the kernels of a distribution. Linker symbols must lie at the beginnings of the sections
 // that they are named for: sections come from the file, symbols from kallsyms.
 func TestDistribution(t *testing.T) {

@@ -8,10 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -342,6 +345,86 @@ func TestSymbolOfAName(t *testing.T) {
 		s, ok := m.Symbol(name)
 		require.That(t, s.Addr == want && ok == (want != 0), "%s is at %d, %v; want %d", name, s.Addr, ok, want)
 	}
+}
+
+// TestFieldsOfPower reads from the name of each relocation of ppc64 what it puts where, and compares.
+func TestFieldsOfPower(t *testing.T) {
+	rng, done := rand.New(rand.NewPCG(1, 1)), 0
+	value := regexp.MustCompile(`^R_PPC64_(U?ADDR|TOC|REL)(16|32|64)(_LO|_HI|_HA|_HIGHER|_HIGHERA|_HIGHEST|_HIGHESTA)?(_DS)?$`)
+	for typ := range uint32(256) {
+		name := value.FindStringSubmatch(elf.R_PPC64(typ).String())
+		if name == nil || name[1] == "REL" && strings.HasPrefix(name[3], "_HIGH") { // which is of later versions
+			continue
+		}
+		done++
+		for range 200 {
+			m := &Module{Base: rng.Uint64() &^ 0xfff, Bytes: binary.BigEndian.AppendUint64(nil, rng.Uint64()), TOC: rng.Uint64() &^ 7}
+			f := &fix{
+				l: &linker{o: &Object{Order: binary.BigEndian}, m: m}, sec: &section{size: 8}, place: m.Base,
+				reloc: reloc{typ: typ, addend: rng.Int64N(64)}, target: Symbol{Value: rng.Uint64()},
+			}
+			near := rng.Uint64()>>(rng.UintN(4)*16) - 0x7000
+			v := f.target.Value + uint64(f.addend)
+			switch name[1] {
+			case "TOC":
+				f.target.Value += m.TOC + near - v
+				v = near
+			case "REL":
+				f.target.Value += m.Base + near - v
+				v = near
+			}
+			shift := map[string]int{"_HI": 16, "_HA": 16, "_HIGHER": 32, "_HIGHERA": 32, "_HIGHEST": 48, "_HIGHESTA": 48}[name[3]]
+			if strings.HasSuffix(name[3], "A") {
+				v += 0x8000
+			}
+			v = uint64(int64(v) >> shift)
+			bits := require.Must(strconv.Atoi(name[2]))(t)
+			signed, plain := int64(v)<<(64-bits)>>(64-bits) == int64(v), v<<(64-bits)>>(64-bits) == v
+			fits := name[3] != "" && (name[1] == "ADDR" || name[3] == "_LO") || signed || strings.HasSuffix(name[1], "ADDR") && plain && name[4] == ""
+			want := slices.Clone(m.Bytes)
+			if name[4] != "" { // two bits are the instruction's
+				fits = fits && v&3 == 0
+				v |= uint64(want[1] & 3)
+			}
+			copy(want, binary.BigEndian.AppendUint64(nil, v<<(64-bits))[:bits/8])
+			err := applyPower(f)
+			require.That(t, (err == nil) == fits && (!fits || bytes.Equal(m.Bytes, want)), "%s of %#x: %x, want %x, fits %t: %v", name[0], v, m.Bytes, want, fits, err)
+		}
+	}
+	require.Equal(t, done, 27, "relocations")
+}
+
+// TestHalvesOfARM moves random halves, whose 16 bits lie in two fields of four and twelve.
+func TestHalvesOfARM(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	for n := range 400 {
+		insn, target := rng.Uint32(), rng.Uint64()>>32
+		m := &Module{Base: rng.Uint64() >> 32, Bytes: make([]byte, 4)}
+		f := &fix{l: &linker{o: &Object{Order: binary.LittleEndian}, m: m}, sec: &section{size: 4}, place: m.Base, target: Symbol{Value: target}}
+		v := target + uint64(int64(int16(insn>>16<<12|insn<<20>>20)))
+		typ := []elf.R_ARM{elf.R_ARM_MOVW_ABS_NC, elf.R_ARM_MOVT_ABS, elf.R_ARM_MOVW_PREL_NC, elf.R_ARM_MOVT_PREL}[n%4]
+		if n%4 >= 2 {
+			v -= m.Base
+		}
+		if n%2 == 1 {
+			v >>= 16
+		}
+		require.NoError(t, f.halfMove(insn, typ))
+		want := insn>>20<<20 | uint32(v)<<16>>28<<16 | insn<<16>>28<<12 | uint32(v)<<20>>20
+		require.Equal(t, binary.LittleEndian.Uint32(m.Bytes), want, "%v of %#x, of %#x at %#x", typ, insn, target, m.Base)
+	}
+}
+
+// TestDistancesOfStubs has stubs find their descriptor at each distance around a change of the upper half.
+func TestDistancesOfStubs(t *testing.T) {
+	for off := int64(-0x20000); off < 0x20000; off += 8 {
+		l := &linker{m: &Module{TOC: 0x100000}}
+		code := l.powerStub(uint64(0x100000+off-stubData), Symbol{})
+		hi, lo := int64(int16(binary.BigEndian.Uint16(code[2:]))), int64(int16(binary.BigEndian.Uint16(code[6:])))
+		require.That(t, hi<<16+lo == off && code[1] == 0x82 && code[5] == 0x8c, "a distance of %#x is %#x and %#x", off, hi, lo)
+	}
+	f := &fix{l: &linker{}}
+	require.Error(t, f.call(), "weak symbol that nobody defines", "a call of nothing")
 }
 
 // TestOddBranch refuses a branch of ARM to what is no instruction.

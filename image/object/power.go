@@ -130,7 +130,7 @@ func (f *fix) ds(v uint64, c check) error {
 	case !c.fits(int64(v), 16):
 		return overflow(int64(v), 16)
 	}
-	binary.BigEndian.PutUint16(b, old&3|uint16(v)&^3)
+	binary.BigEndian.PutUint16(b, old&3|uint16(v))
 	return nil
 }
 
