@@ -40,7 +40,9 @@ type fake struct {
 	loaded     uint32 // how many programs others have loaded
 	locked     bool   // it makes no map before the limit of locked memory is lifted
 	bare       bool   // it does not tell where programs are
+	restricts  bool   // it tells of programs, and has 0 for where they are
 	interprets bool   // it does not compile programs
+	functions  uint64 // that a program has beside its first one
 	loads      int
 	machine    elf.Machine // x86-64 where it is not said
 	made       []uint64    // what was called
@@ -91,11 +93,16 @@ func (f *fake) Call(number uint64, args [6]uint64, m *attaching.Memory) (int64, 
 		f.probe = at(args[0])
 	case number == bpf && args[0] == objGetInfo && !f.bare:
 		info := at(binary.LittleEndian.Uint64(at(args[1])[8:]))
-		binary.LittleEndian.PutUint32(info[104:], 1)
+		binary.LittleEndian.PutUint32(info[104:], uint32(1+f.functions))
 		copy(info[64:80], "named")
-		binary.LittleEndian.PutUint64(at(binary.LittleEndian.Uint64(info[112:])), 0xffffffffc0000100)
-		if !f.interprets {
-			binary.LittleEndian.PutUint32(at(binary.LittleEndian.Uint64(info[120:])), 0x40)
+		starts, lengths := at(binary.LittleEndian.Uint64(info[112:])), at(binary.LittleEndian.Uint64(info[120:]))
+		for i := range 1 + f.functions {
+			if !f.restricts {
+				binary.LittleEndian.PutUint64(starts[8*i:], 0xffffffffc0000100+i<<12)
+			}
+			if !f.interprets {
+				binary.LittleEndian.PutUint32(lengths[4*i:], uint32(0x40+i))
+			}
 		}
 	}
 	return 7, nil
@@ -182,6 +189,7 @@ func TestRefusals(t *testing.T) {
 		"refused to map the map count: error 12 (ENOMEM)":              {fake{refuse: mmap, errno: 12}, count},
 		"refused to tell of a program: error 9 (EBADF)":                {fake{refuse: objGetInfo | 1<<32, errno: 9}, kprobe},
 		"does not say where the code of a program of BPF is":           {fake{bare: true}, kprobe},
+		"say where the code of a program of BPF is: its hits":          {fake{restricts: true}, kprobe},
 		`program "nothing": write "empty"`:                             {fake{}, attaching.Attachment{Way: attaching.Kprobe, Program: "nothing"}},
 		`way "nothing": write one of kprobe, kretprobe`:                {fake{}, attaching.Attachment{Way: "nothing"}},
 		"the kernel has no BTF":                                        {fake{}, attaching.Attachment{Way: attaching.Fentry, Program: attaching.Empty, Target: "f"}},

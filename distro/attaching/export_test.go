@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 )
 
@@ -28,3 +29,15 @@ func Split(arguments string) []string { return split(arguments) }
 
 // Known tells why a map is not made.
 func Known(m *ebpf.MapSpec) error { return known(m) }
+
+// Relocate puts places of the kernel's fields into instructions, and returns what fields it has not.
+func Relocate(types []byte, code asm.Instructions) ([]string, error) {
+	own, err := btf.NewBuilder(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return (&loader{types: &kernelTypes{raw: types}}).relocate(code, own)
+}
+
+// Find returns the name of a program of the kernel, and where its functions begin and end.
+func Find(g Guest) (name string, code [][2]uint64, err error) { return find(g, 7) }

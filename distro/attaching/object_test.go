@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 
 	"kprobesim/distro"
@@ -156,9 +157,11 @@ func TestLackingFields(t *testing.T) {
 		{"a b", other, false},
 		{"a b", &attaching.Refused{Log: "1: exit"}, false},
 		{"a b", &attaching.Refused{Log: sentinel}, true},
+		{"a", &attaching.Refused{Log: sentinel}, true},
 	} {
 		err := attaching.Explain(x.lacks, x.err)
-		require.That(t, errors.Is(err, x.err) && strings.Contains(err.Error(), "lack what the program reads (a; b)") == x.told, "%q, %v: %v", x.lacks, x.err, err)
+		lacks := strings.Join(strings.Fields(x.lacks), "; ")
+		require.That(t, errors.Is(err, x.err) && strings.Contains(err.Error(), "lack what the program reads ("+lacks+")") == x.told, "%q, %v: %v", x.lacks, x.err, err)
 	}
 }
 
@@ -217,6 +220,38 @@ func TestUserPlaces(t *testing.T) {
 	require.Error(t, o.Lacks(having(false)),
 		`program several: section "uprobe.multi//init:user_function": the kernel has no links of several user probes`, "an old kernel")
 	require.NoError(t, require.Err(attaching.Attach(with(fake{}), attaching.Attachment{Object: o}, nil)))
+}
+
+// TestRelocate gives a program the place of a field where the kernel has it. What it has not is listed once, however often it is read.
+func TestRelocate(t *testing.T) {
+	all := require.Must(ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object(t, "refused.bpf.o"))))(t)
+	for field, want := range map[string]struct {
+		lacks    int
+		constant int64
+	}{"no_such_field": {0, 8}, "another": {1, attaching.Sentinel}} {
+		code := slices.Repeat(all.Programs["field"].Instructions, 2)
+		lacks := require.Must(attaching.Relocate(kernelTypes(t, "task_struct", field), code))(t)
+		require.That(t, len(lacks) == want.lacks && (len(lacks) == 0 || strings.Contains(lacks[0], "task_struct")), "a kernel with %s lacks %q", field, lacks)
+		for i := range code {
+			if btf.CORERelocationMetadata(&code[i]) != nil {
+				require.That(t, int64(code[i].Offset) == want.constant || code[i].Constant == want.constant, "a kernel with %s: %v", field, code[i])
+			}
+		}
+	}
+}
+
+// TestFunctionsOfAProgram asks where each of them begins and ends, of as many as there may be.
+func TestFunctionsOfAProgram(t *testing.T) {
+	for _, more := range []uint64{0, 1, 2, 255} {
+		name, code, err := attaching.Find(with(fake{functions: more}))
+		require.NoError(t, err)
+		var want [][2]uint64
+		for i := range more + 1 {
+			at := 0xffffffffc0000100 + i<<12
+			want = append(want, [2]uint64{at, at + 0x40 + i})
+		}
+		require.That(t, name == "named" && slices.Equal(code, want), "%s: %x, want %x", name, code, want)
+	}
 }
 
 // TestHeld makes maps that hold others, and fills arrays of programs when these are loaded.
