@@ -92,7 +92,8 @@ type Config struct {
 	L2          mmu.CacheConfig
 	L3          mmu.CacheConfig // the zero value is none
 	Memory      clock.Ticks     // load-to-use latency of DRAM
-	PerLine     [2]clock.Ticks  // the least between two lines from the third level, and from DRAM; for a core with prefetchers
+	PerLine     [3]clock.Ticks  // the least between two lines from the second level, the third and DRAM; for a core with prefetchers
+	PerStored   [3]clock.Ticks  // the same of lines that stores ask for, which go back one day; 0 is as PerLine
 	Prefetch    Prefetch
 	ITLB        mmu.TLBConfig
 	DTLB        mmu.TLBConfig
@@ -231,7 +232,7 @@ func (c *Config) checkStructures(fail func(string, ...any)) {
 
 // checkPerLine wants prefetchers, which know when lines are asked for.
 func (c *Config) checkPerLine() error {
-	if c.PerLine != [2]clock.Ticks{} && c.Prefetch == (Prefetch{}) {
+	if (c.PerLine != [3]clock.Ticks{} || c.PerStored != [3]clock.Ticks{}) && c.Prefetch == (Prefetch{}) {
 		return errors.New("it is modelled with prefetchers")
 	}
 	return nil

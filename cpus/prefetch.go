@@ -12,6 +12,8 @@ type Prefetch struct {
 	Pair     PairedLines // into the second
 	// CrossesPages says that streams and strides go on behind 4 KiB in a large page whose translation the TLB has.
 	CrossesPages bool
+	// WrongPath has loads behind a mispredicted branch over fewer bytes ask for their lines before it is resolved; 0 is none.
+	WrongPath int
 }
 
 // Stream follows the lines of a page that miss the first level, upwards or downwards.

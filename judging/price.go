@@ -44,7 +44,9 @@ func (p *Pricer) At(hz float64) *Pricer {
 	cfg, near := *p.cfg, max(p.cfg.L2.Latency, p.cfg.L3.Latency)
 	far := float64(cfg.Memory-near) / float64(clock.PerCycle) * hz / float64(cfg.Hz)
 	cfg.Memory = near + clock.Ticks(math.Round(far))*clock.PerCycle
-	cfg.PerLine[1] = clock.Ticks(math.Round(float64(cfg.PerLine[1]) * hz / float64(cfg.Hz)))
+	for _, t := range []*clock.Ticks{&cfg.PerLine[2], &cfg.PerStored[2]} {
+		*t = clock.Ticks(math.Round(float64(*t) * hz / float64(cfg.Hz)))
+	}
 	return &Pricer{p.isa, &cfg}
 }
 

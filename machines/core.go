@@ -138,14 +138,14 @@ func (mr *machineReader) memory(r *doc.Reader) {
 	c.L1D.WriteAround = doc.Opt(d, "write_around", false, doc.Flag)
 	mr.cache(i, &c.L1I)
 	mr.cache(d, &c.L1D)
-	mr.cache(caches.Sub("l2", true), &c.L2)
+	mr.cache(caches.Sub("l2", true), &c.L2, mr.lineRates(0)...)
 	if third := caches.Part("l3"); third != nil {
 		c.L3.Inclusive = doc.Opt(third, "inclusive", false, doc.Flag)
 		c.L3.Exclusive = doc.Opt(third, "exclusive", false, doc.Flag)
-		mr.cache(third, &c.L3, mr.cycles("cycles_per_line", &c.PerLine[0], false))
+		mr.cache(third, &c.L3, mr.lineRates(1)...)
 	}
 	caches.Done()
-	mr.section(r.Sub("memory", true), mr.cycles("latency", &c.Memory, true), mr.cycles("cycles_per_line", &c.PerLine[1], false))
+	mr.section(r.Sub("memory", true), append(mr.lineRates(2), mr.cycles("latency", &c.Memory, true))...)
 	if part := r.Part("prefetch"); part != nil {
 		mr.prefetch(part, &c.Prefetch)
 	}
@@ -156,6 +156,12 @@ func (mr *machineReader) memory(r *doc.Reader) {
 		mr.tlb(part, &c.TLB2.TLBConfig, mr.cycles("latency", &c.TLB2.Latency, true))
 	}
 	tlbs.Done()
+}
+
+// lineRates reads how fast lines come from a level: 0 is the second one, 1 the third, and 2 DRAM.
+func (mr *machineReader) lineRates(level int) []field {
+	c := &mr.m.CPU
+	return []field{mr.cycles("cycles_per_line", &c.PerLine[level], false), mr.cycles("cycles_per_stored_line", &c.PerStored[level], false)}
 }
 
 // cache reads one level: size and line in bytes, the load-to-use latency of a hit in cycles, and what else it has. Check
@@ -176,6 +182,7 @@ func (mr *machineReader) cache(r *doc.Reader, c *mmu.CacheConfig, more ...field)
 // prefetch reads the prefetchers. Each of them may be left out.
 func (mr *machineReader) prefetch(r *doc.Reader, p *cpus.Prefetch) {
 	p.CrossesPages = doc.Opt(r, "crosses_pages", false, doc.Flag)
+	p.WrongPath = int(doc.Opt(r, "wrong_path", 0, doc.Size().Whole(false, 1, 256)))
 	stream := func(name string, s *cpus.Stream) {
 		if part := r.Part(name); part != nil {
 			mr.section(part, count("streams", &s.Streams, 1, 256), count("ahead", &s.Ahead, 1, 64))

@@ -65,7 +65,8 @@ func Ahead(cfg *cpus.Config, seed uint64) {
 		one := cfg.L1I.Line == cfg.L3.Line && cfg.L1D.Line == cfg.L3.Line
 		cfg.L3.Exclusive = seed%2 == 0 && one
 		cfg.L3.Inclusive = seed%2 == 1 && !cfg.L1I.Incoherent && one
-		cfg.Prefetch.Pair.Bytes = 2 * cfg.L1D.Line
+		cfg.Prefetch.Pair.Bytes, cfg.Prefetch.WrongPath = 2*cfg.L1D.Line, 64*int(seed/3%2)
+		cfg.PerLine[1], cfg.PerStored = clock.PerCycle, [3]clock.Ticks{2 * clock.PerCycle, 3 * clock.PerCycle, 9 * clock.PerCycle}
 	}
 }
 

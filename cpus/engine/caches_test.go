@@ -129,8 +129,13 @@ func TestExclusive(t *testing.T) {
 	cfg.L3 = mmu.CacheConfig{Size: 64 << 10, Ways: 4, Line: 64, Exclusive: true, Inclusive: true}
 	require.That(t, cfg.Check(toyISA()) != nil, "inclusive and exclusive passes")
 	cfg = toyConfig(cpus.Window, 64)
-	cfg.PerLine[1] = clock.PerCycle
-	require.That(t, cfg.Check(toyISA()) != nil, "cycles_per_line without prefetchers passes")
+	for level := range cfg.PerLine {
+		for _, to := range []*clock.Ticks{&cfg.PerLine[level], &cfg.PerStored[level]} {
+			*to = clock.PerCycle
+			require.That(t, cfg.Check(toyISA()) != nil, "lines at some rate without prefetchers pass")
+			*to = 0
+		}
+	}
 }
 
 // TestThirdLevel reads more than the second level holds. Each line is written by a neighbour in the end, and is

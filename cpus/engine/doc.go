@@ -15,7 +15,7 @@
 // Then settle gives its instructions their times: hitMemo where the memo has the block in the present state,
 // lookUp where its accesses have taken time, and else the timing model (scheduleOps). Links lead on to the next block.
 //
-// Left out: misses of the operation cache, write-backs, speculative execution past a mispredicted branch. Memory is
+// Left out: misses of the operation cache, lines that are written back, stores on the wrong path of a branch. Memory is
 // sequentially consistent with an instruction as the unit. Instruction caches are coherent, unless the machine description says
 // otherwise (incoherent.go).
 package engine

@@ -254,6 +254,7 @@ func (c *Core) settle(n int) {
 		return
 	}
 	if c.window {
+		from := c.dispatch
 		if c.outcome >= oneInput {
 			c.applyInputs()
 		}
@@ -262,6 +263,9 @@ func (c *Core) settle(n int) {
 			c.scheduleBlock(n)
 		} else {
 			c.settleWindow(n)
+		}
+		if p := c.prefetcher; p != nil && p.wrong.open {
+			c.leaveWrongPath(from)
 		}
 	} else {
 		c.settleThroughput(n)

@@ -76,7 +76,9 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 		cfg.L1D.Ways = 2
 		cfg.L3 = mmu.CacheConfig{Size: 4 << 10, Ways: 2, Line: 64, Latency: 60 * clock.PerCycle, Inclusive: rng.IntN(2) == 0}
 		cfg.L3.Exclusive = !cfg.L3.Inclusive && rng.IntN(2) == 0
-		cfg.PerLine = [2]clock.Ticks{clock.Ticks(rng.IntN(2) * rng.IntN(300)), clock.Ticks(rng.IntN(2) * rng.IntN(900))}
+		for level, most := range []int{50, 300, 900} {
+			cfg.PerLine[level], cfg.PerStored[level] = clock.Ticks(rng.IntN(2)*rng.IntN(most)), clock.Ticks(rng.IntN(2)*rng.IntN(2*most))
+		}
 		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 1 + rng.IntN(6), Bits: 5, TagBits: 8, Shortest: 3, Longest: 40}
 	}
 	cfg.Predictor.TargetsByDirections = rng.IntN(2) == 0
@@ -94,6 +96,7 @@ func anyPrefetch(rng *rand.Rand) cpus.Prefetch {
 	p.Stride = cpus.Stride{Entries: rng.IntN(2) << rng.IntN(7), Most: 2048}
 	p.Pair.Bytes = rng.IntN(2) * 128
 	p.CrossesPages = rng.IntN(2) == 0
+	p.WrongPath = rng.IntN(2) * 64
 	return p
 }
 

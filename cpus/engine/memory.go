@@ -103,7 +103,7 @@ func (d *dataPath) init(cfg *cpus.Config, mem *mmu.Memory) {
 	d.l1Lat, d.l2Lat, d.memLat = cfg.L1D.Latency, cfg.L2.Latency, cfg.Memory
 	d.levels = mmu.NewLevels(d.l1i, d.l1d, d.l2, d.l3, mem)
 	d.levels.Inclusive, d.levels.Exclusive = cfg.L3.Inclusive, cfg.L3.Exclusive
-	d.initPrefetch(&cfg.Prefetch, cfg.PerLine)
+	d.initPrefetch(cfg)
 	d.latencies = [4]ticks{d.l1Lat, d.l2Lat, d.l3Lat, d.memLat}
 }
 

@@ -81,3 +81,31 @@ func missesTime(t *testing.T, cfg *cpus.Config, body ...[4]byte) int64 {
 	require.Equal(t, y.Now(), x.Now(), "without the memo")
 	return int64(x.Now()/clock.PerCycle) / rounds
 }
+
+// TestStoredLines has stores wait for lines of the second level: each line takes so long until the next one comes, and keeps stores from
+// being written while it is. A line is stored once, or eight times. Of eight the queue does not hide all, which is a cycle.
+func TestStoredLines(t *testing.T) {
+	for _, x := range []struct {
+		apart, fill clock.Ticks // in cycles
+		once, whole int64
+	}{{0, 0, 2, 9}, {4, 0, 4, 9}, {0, 3, 4, 12}, {4, 3, 4, 12}, {15, 3, 14, 16}} {
+		cfg := pipedCore()
+		cfg.L1D.Size, cfg.L1D.Ways, cfg.StoreBuffer, cfg.BackEnd.StoreQueue = 1<<10, 2, 24, true
+		cfg.PerLine[0], cfg.PerStored[0], cfg.Events["store_fill"] = 0, x.apart*clock.PerCycle, x.fill*clock.PerCycle
+		cfg.Prefetch.InFlight = 1
+		for _, words := range []int{1, 8} {
+			code := [][4]byte{{toyAdd, 20, 0, 0}, {toyAdd, 1, 0, 250}}
+			for i := range words {
+				code = append(code, [4]byte{toyStore, 3, 20, uint8(8 * i)})
+			}
+			code = append(code, [4]byte{toyAdd, 20, 20, 64}, count(1, int16(-2-words)), [4]byte{toyHalt})
+			c := newToy(t, cfg, 1<<20, 0xf_0000, code...)
+			c.goFrom(0xf_0000)
+			got, want := int64((c.goFrom(0xf_0000)/clock.PerCycle+125)/250), x.once
+			if words > 1 {
+				want = x.whole
+			}
+			require.That(t, got == want, "%+v: a line with %d stores takes %d cycles, want %d", x, words, got, want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ func pipedCore() *cpus.Config {
 	}
 	cfg.Classes["add"] = cpus.Cost{Ops: 1, Latency: clock.PerCycle, To: [cpus.MaxUops]string{"alu"}}
 	cfg.Classes["count"] = cpus.Cost{Ops: 1, Latency: clock.PerCycle, To: [cpus.MaxUops]string{"branch"}}
-	cfg.Events["taken_branch"] = 0
+	cfg.Events["taken_branch"], cfg.Events["store_fill"] = 0, 0
 	return cfg
 }
 

@@ -173,7 +173,7 @@ func (c *Core) Conditional(taken bool, by uint64) {
 		if c.tagged == nil {
 			c.TrainTaken()
 		} else {
-			c.trainTagged(true)
+			c.trainTagged(true, by)
 		}
 		if c.Go(by); c.loops {
 			c.looped(by)
@@ -183,7 +183,7 @@ func (c *Core) Conditional(taken bool, by uint64) {
 			c.TrainUntaken()
 		} else {
 			c.Counts.Branches++
-			c.trainTagged(false)
+			c.trainTagged(false, by)
 		}
 		if c.loop.streams() && c.R[PC] == c.loop.from {
 			c.loop.reset()
@@ -217,8 +217,9 @@ func (c *Core) TrainUntaken() {
 	}
 }
 
-// trainTagged is TrainTaken or TrainUntaken by tagged tables. The short history goes on for indirect targets.
-func (c *Core) trainTagged(taken bool) {
+// trainTagged is TrainTaken or TrainUntaken by tagged tables, of a branch over so many bytes. The short history goes on for indirect
+// targets.
+func (c *Core) trainTagged(taken bool, over uint64) {
 	c.history = c.history << 1 & c.histMask
 	if taken {
 		c.history |= 1 & c.histMask
@@ -228,6 +229,7 @@ func (c *Core) trainTagged(taken bool) {
 	switch {
 	case c.tagged.train(pc, c.counter(c.R[PC], 0), taken):
 		c.Counts.Mispredicts++
+		c.convergent(over)
 		c.outcome |= mispredicted
 	case late:
 		c.outcome |= overrode

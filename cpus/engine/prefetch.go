@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 
 	"kprobesim/cpus"
@@ -17,18 +18,20 @@ type prefetcher struct {
 
 	inFlight     []prefetched
 	last         int      // place of the last one in inFlight
-	handed       [2]ticks // when the third level and memory may hand over a line again
+	handed       [3]ticks // when the second level, the third and memory may hand over a line again
 	next, stream streams
 	strides      []stride
+	wrong        wrongPaths
 }
 
 // prefetchShape is a prefetcher's description.
 type prefetchShape struct {
-	ahead, farAhead int      // lines of next and stream
-	most            int64    // bytes of a stride
-	paired, crosses bool     // lines of a pair go together; large pages are no pages of 4 KiB
-	inPage          uint32   // lines of a page less one
-	perLine         [2]ticks // between two lines from the third level, and from memory
+	ahead, farAhead int         // lines of next and stream
+	most            int64       // bytes of a stride
+	paired, crosses bool        // lines of a pair go together; large pages are no pages of 4 KiB
+	inPage          uint32      // lines of a page less one
+	wrongPath       uint64      // a branch over fewer bytes has one
+	perLine         [3][2]ticks // between two lines from the second level, the third and memory: of stores, of loads
 }
 
 // prefetched is a line that was sent for.
@@ -56,25 +59,29 @@ type stream struct {
 type stride struct{ pc, pa, by uint64 }
 
 // initPrefetch prepares prefetchers, when the description has any.
-func (d *dataPath) initPrefetch(cfg *cpus.Prefetch, perLine [2]ticks) {
+func (d *dataPath) initPrefetch(of *cpus.Config) {
+	cfg := &of.Prefetch
 	if *cfg == (cpus.Prefetch{}) {
 		return
 	}
 	d.prefetcher = &prefetcher{
 		prefetchShape: prefetchShape{
 			ahead: cfg.Next.Ahead, farAhead: cfg.Stream.Ahead, most: int64(cfg.Stride.Most), paired: cfg.Pair.Bytes != 0, crosses: cfg.CrossesPages,
-			inPage: 1<<(pageShift-d.dShift) - 1, perLine: perLine,
+			inPage: 1<<(pageShift-d.dShift) - 1, wrongPath: uint64(cfg.WrongPath),
 		},
 		inFlight: make([]prefetched, cfg.InFlight),
 		next:     streams{pages: make([]stream, cfg.Next.Streams)}, stream: streams{pages: make([]stream, cfg.Stream.Streams)},
 		strides: make([]stride, cfg.Stride.Entries),
+	}
+	for level := range of.PerLine {
+		d.prefetcher.perLine[level] = [2]ticks{cmp.Or(of.PerStored[level], of.PerLine[level]), of.PerLine[level]}
 	}
 }
 
 // sound reports whether places are inside of their tables.
 func (p *prefetcher) sound() bool {
 	inside := func(at, n int) bool { return at >= 0 && at < max(n, 1) }
-	return p == nil || len(p.inFlight) > 0 && inside(p.last, len(p.inFlight)) && inside(p.next.last, len(p.next.pages)) &&
+	return p == nil || len(p.inFlight) > 0 && p.wrong.n >= 0 && p.wrong.n <= len(p.wrong.paths) && inside(p.last, len(p.inFlight)) && inside(p.next.last, len(p.next.pages)) &&
 		inside(p.stream.last, len(p.stream.pages)) && len(p.strides)&(len(p.strides)-1) == 0
 }
 
@@ -87,28 +94,36 @@ func (c *Core) prefetches(pa uint64, load bool, d ticks) ticks {
 	if a := &c.acc[c.idx&(accesses-1)]; c.idx != between { // an instruction of many accesses makes one behind the other
 		now += a.miss + a.missW + a.own
 	}
+	early := ticks(0)
+	if load && p.wrong.n > 0 {
+		early = c.early()
+		now -= early
+	}
 	found := p.find(line)
 	second := d == c.l2Lat // where a line stays that was sent for
-	d += c.lineWaits(d, now)
+	d += c.lineWaits(d, now, load)
 	switch {
 	case found == nil || !second:
 	case found.near && load:
 		d = max(found.at-now, 0) + c.l1Lat
 	default:
-		d = max(found.at-now+c.l1Lat, c.l2Lat)
+		d = max(found.at-now+c.l1Lat, d)
 	}
 	if found != nil {
 		*found = prefetched{}
 	}
 	if p.paired && !second {
-		c.sendFor(line^1, false, now)
+		c.sendFor(line^1, false, load, now)
 	}
-	c.followStream(&p.stream, line, p.farAhead, false, now)
+	c.followStream(&p.stream, line, p.farAhead, false, load, now)
 	if load {
-		c.followStream(&p.next, line, p.ahead, true, now)
+		c.followStream(&p.next, line, p.ahead, true, true, now)
 		c.stride(pa, now)
 	}
-	return d
+	if load {
+		p.wrong.arrives, p.wrong.load = now+d, c.Completed()
+	}
+	return max(d-early, c.l1Lat)
 }
 
 // find returns a line that was sent for and not asked for since, or nil.
@@ -119,9 +134,9 @@ func (p *prefetcher) find(line uint32) *prefetched {
 	return nil
 }
 
-// sendFor brings a line into the second level, and for near into the first when a load asks for it. It reports false when
-// too many are on their way.
-func (c *Core) sendFor(line uint32, near bool, now ticks) bool {
+// sendFor brings a line into the second level, and for near into the first when a load asks for it. A load has led to it, or a
+// store. It reports false when too many are on their way.
+func (c *Core) sendFor(line uint32, near, load bool, now ticks) bool {
 	p := c.prefetcher
 	pa := uint64(line) << (c.dShift & 63)
 	if f := p.find(line); f != nil {
@@ -140,21 +155,30 @@ func (c *Core) sendFor(line uint32, near bool, now ticks) bool {
 	}
 	p.last = at
 	d := c.bringAhead(pa)
-	p.inFlight[at] = prefetched{line + 1, near, now + d + c.lineWaits(d, now)}
+	p.inFlight[at] = prefetched{line + 1, near, now + d + c.lineWaits(d, now, load)}
 	return true
 }
 
-// lineWaits is how long a line that takes d waits for those before it from the third level, or from memory.
-func (c *Core) lineWaits(d, now ticks) ticks {
-	p, from := c.prefetcher, 0
-	if d == c.memLat {
+// lineWaits is how long a line that takes d waits for those before it from the same level.
+func (c *Core) lineWaits(d, now ticks, load bool) ticks {
+	p, from, kind := c.prefetcher, 0, 0
+	switch d {
+	case c.memLat:
+		from = 2
+	case c.l3Lat:
 		from = 1
+	case c.l2Lat:
+	default:
+		return 0
 	}
-	if p.perLine[from] == 0 || from == 0 && d != c.l3Lat {
+	if load {
+		kind = 1
+	}
+	if p.perLine[from][kind] == 0 {
 		return 0
 	}
 	at := max(p.handed[from], now)
-	p.handed[from] = at + p.perLine[from]
+	p.handed[from] = at + p.perLine[from][kind]
 	return at - now
 }
 
@@ -174,7 +198,7 @@ func (c *Core) bringAhead(pa uint64) ticks {
 }
 
 // followStream has a stream go on with a line that missed, two lines at a time at most.
-func (c *Core) followStream(s *streams, line uint32, ahead int, near bool, now ticks) {
+func (c *Core) followStream(s *streams, line uint32, ahead int, near, load bool, now ticks) {
 	if len(s.pages) == 0 {
 		return
 	}
@@ -209,7 +233,7 @@ func (c *Core) followStream(s *streams, line uint32, ahead int, near bool, now t
 	}
 	for range 2 {
 		to := x.far + uint32(step)
-		if int(int32(to-line)*step) > ahead || !c.follows(line, to) || !c.sendFor(to, near, now) {
+		if int(int32(to-line)*step) > ahead || !c.follows(line, to) || !c.sendFor(to, near, load, now) {
 			return
 		}
 		x.far = to
@@ -232,7 +256,7 @@ func (c *Core) stride(pa uint64, now ticks) {
 	known := by == s.by && by != 0 && max(int64(by), -int64(by)) <= p.most
 	s.pa, s.by = pa, by
 	if to := pa + by; known && c.follows(c.line(pa), c.line(to)) {
-		c.sendFor(c.line(to), true, now)
+		c.sendFor(c.line(to), true, true, now)
 	}
 }
 

@@ -72,22 +72,24 @@ func TestPrefetchers(t *testing.T) {
 func TestLinesCome(t *testing.T) {
 	for _, x := range []struct {
 		third   bool // holds them
-		perLine [2]clock.Ticks
+		perLine [3]clock.Ticks
 		want    clock.Ticks
 	}{
-		{true, [2]clock.Ticks{}, 11},
-		{true, [2]clock.Ticks{3, 100}, 10},
-		{true, [2]clock.Ticks{17, 0}, 19},
-		{false, [2]clock.Ticks{}, 11},
-		{false, [2]clock.Ticks{100, 0}, 11},
-		{false, [2]clock.Ticks{0, 40}, 50},
+		{true, [3]clock.Ticks{}, 11},
+		{true, [3]clock.Ticks{9, 3, 100}, 10},
+		{true, [3]clock.Ticks{0, 17, 0}, 19},
+		{false, [3]clock.Ticks{}, 11},
+		{false, [3]clock.Ticks{0, 100, 0}, 11},
+		{false, [3]clock.Ticks{0, 0, 40}, 50},
 	} {
 		cfg := toyConfig(cpus.Window, 64)
 		cfg.L1D.Size, cfg.L1D.Ways, cfg.L2.Size, cfg.L2.Ways = 1<<10, 2, 2<<10, 2
 		if x.third {
 			cfg.L3 = mmu.CacheConfig{Size: 1 << 20, Ways: 16, Line: 64, Latency: 60 * clock.PerCycle}
 		}
-		cfg.PerLine = [2]clock.Ticks{x.perLine[0] * clock.PerCycle, x.perLine[1] * clock.PerCycle}
+		for level, n := range x.perLine {
+			cfg.PerLine[level] = n * clock.PerCycle
+		}
 		cfg.Prefetch = cpus.Prefetch{InFlight: 32, Stream: cpus.Stream{Streams: 4, Ahead: 20}}
 		var took clock.Ticks
 		const rounds = 250

@@ -56,6 +56,7 @@ const (
 	evLonger
 	evClear
 	evCommit
+	evFill
 	evSplit
 	evSplitPage
 	evTLBWalk
@@ -75,6 +76,7 @@ var eventNames = [events]string{
 	evClear:         cpus.EventClear,  // from a store's address to a load of its bytes that went ahead and was wrong
 	evLoadUse:       "load_use",       // what a load costs in the throughput model
 	evCommit:        "store_commit",   // from a store's retirement to its place in the cache
+	evFill:          "store_fill",     // a line that a store asked for is written, and the one in its place read, while no store is
 	evSplit:         "split_line",     // an access that crosses a cache line
 	evSplitPage:     "split_page",     // a store that crosses a page
 	evTLBWalk:       "tlb_walk",       // a walk, beside the loads it makes
@@ -84,7 +86,7 @@ var eventNames = [events]string{
 
 // Spared has the events that a description need not price, with what they cost then.
 func Spared() map[string]string {
-	return map[string]string{eventNames[evSplitPage]: eventNames[evSplit], eventNames[evLonger]: "", eventNames[evClear]: ""}
+	return map[string]string{eventNames[evSplitPage]: eventNames[evSplit], eventNames[evLonger]: "", eventNames[evClear]: "", eventNames[evFill]: ""}
 }
 
 // Events names the events that the engine charges: every instruction set lists them among its own.
@@ -309,7 +311,7 @@ func (c *Core) commit(op *Op, s storeTimes, asked, when ticks, a *access) {
 	}
 	c.drained += a.missW
 	if a.own != 0 {
-		c.drained = max(c.drained, c.pipes.missing(asked, c.l1Lat+a.own))
+		c.drained = max(c.drained, c.pipes.missing(asked, c.l1Lat+a.own)) + c.ev[evFill]
 	}
 	if a.store > c.placed {
 		c.placed = a.store
