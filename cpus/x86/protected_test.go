@@ -36,6 +36,19 @@ func TestRegisterNames(t *testing.T) {
 	}
 }
 
+// TestFlatSegments compares the segments of fast system calls with what descriptors of flat segments say.
+func TestFlatSegments(t *testing.T) {
+	_, c := start(t)
+	for _, level := range []uint8{0, 3} {
+		for code, long := range map[uint64]bool{0x00cf9b000000ffff: false, 0x00af9b000000ffff: true} {
+			const data, sel = 0x00cf93000000ffff, 0x70
+			c.flatSegments(sel, sel+8, level, long)
+			cs, ss := unpack(sel|uint16(level), code|uint64(level)<<45), unpack(sel+8|uint16(level), data|uint64(level)<<45)
+			require.That(t, c.seg[segCS] == cs && c.seg[segSS] == ss && c.cpl == level, "level %d, long %t: %+v and %+v, want %+v and %+v", level, long, c.seg[segCS], c.seg[segSS], cs, ss)
+		}
+	}
+}
+
 func TestSysenter(t *testing.T) {
 	const user = 0x40000000
 	// user: sysenter; ud2. kernel: sysexit
