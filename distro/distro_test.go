@@ -75,6 +75,7 @@ func TestEntry(t *testing.T) {
 
 // TestStops ends at a symbol, at a text, and by what kernels say last.
 func TestStops(t *testing.T) {
+	much := strings.Repeat("what is printed before. ", 50)
 	for _, c := range []struct {
 		command string
 		stop    distro.Stop
@@ -85,6 +86,8 @@ func TestStops(t *testing.T) {
 		{"hello 6.1", distro.Stop{Text: "lo 6"}, distro.AtText, "hello 6"},
 		{"reboot: System halted\n", distro.Stop{}, distro.Halted, "reboot: System halted\n"},
 		{"---[ end Kernel panic - not", distro.Stop{}, distro.Panicked, "---[ end Kernel panic"},
+		{much + "reboot: Power down\n", distro.Stop{}, distro.Halted, much + "reboot: Power down\n"},
+		{much + "text, and more", distro.Stop{Text: much[len(much)-100:] + "text"}, distro.AtText, much + "text"},
 	} {
 		conf := config(t, linuxtest.Kernel{Bits: 64, Code: speaks, Flat: true})
 		conf.Command = c.command
