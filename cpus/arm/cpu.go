@@ -61,11 +61,11 @@ type CPU struct {
 // machine holds what the CPUs of one machine share.
 type machine struct{ cpus []*CPU }
 
-// New makes a CPU that waits to be booted. The configuration must have passed Check.
-func New(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
+// build makes a CPU that waits to be booted. The configuration must have passed Check.
+func build(isa *cpus.ISA, n int, cfg *cpus.Config, bus cpus.Bus) *CPU {
 	c := &CPU{machine: new(machine), cfg: cfg}
 	spec := engine.Spec{
-		ISA: ISA(), MaxInsn: insnBytes, Stack: rSP, Sink: rSink, AddrMask: 1<<32 - 1,
+		ISA: isa, MaxInsn: insnBytes, Stack: rSP, Sink: rSink, AddrMask: 1<<32 - 1,
 		Pages: mmu.PageSizes{smallPage, largePage, section, supersection},
 	}
 	var share *engine.Engine[CPU, inst]

@@ -71,7 +71,7 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 // cpu makes a CPU.
 func (c *churn) cpu(i int) *CPU {
 	c.rig.Bus(&c.bus, 0)
-	x := New(i, &c.cfg, c.bus).(*CPU)
+	x := build(ISA(), i, &c.cfg, c.bus)
 	x.vbar = vectorTable
 	x.Boot(c.Some(churnCode), 0)
 	x.setCPSR(modeSupervisor, psrMode|psrI)

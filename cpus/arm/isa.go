@@ -23,7 +23,7 @@ var numbers = []cpus.Number{{Name: numberMIDR, Most: 1<<32 - 1}, {Name: numberCl
 // ISA returns the description of the instruction set. Every call makes a value of its own, which its
 // holder may change.
 func ISA() *cpus.ISA {
-	return &cpus.ISA{
+	isa := &cpus.ISA{
 		WeakOrder: true,
 		Name:      "arm", Bits: 32, Machine: elf.EM_ARM, Order: binary.LittleEndian, CodeLine: 64,
 		TimerHz: counterHz,
@@ -32,7 +32,9 @@ func ISA() *cpus.ISA {
 		Processor:  numbers,
 		Exceptions: vectorNames[:],
 		Tables:     buildTables,
-		New:        New, Disasm: disasm,
-		GDB: gdbRegisters(),
+		Disasm:     disasm,
+		GDB:        gdbRegisters(),
 	}
+	isa.New = func(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU { return build(isa, n, cfg, bus) }
+	return isa
 }

@@ -65,11 +65,11 @@ type machine struct {
 	wide bool // a segment had a number that tlbie cannot name
 }
 
-// New makes a CPU that waits to be booted. The configuration must have passed Check.
-func New(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
+// build makes a CPU that waits to be booted. The configuration must have passed Check.
+func build(isa *cpus.ISA, n int, cfg *cpus.Config, bus cpus.Bus) *CPU {
 	c := &CPU{machine: new(machine)}
 	spec := engine.Spec{
-		ISA: ISA(), MaxInsn: insnBytes, Align: 2, InOrder: []uint8{clLoadMultiple, clLoadString}, Stack: rSP, Sink: rSink, Swapped: true,
+		ISA: isa, MaxInsn: insnBytes, Align: 2, InOrder: []uint8{clLoadMultiple, clLoadString}, Stack: rSP, Sink: rSink, Swapped: true,
 		AddrMask: ^uint64(0), Pages: mmu.PageSizes{basePage, largePage},
 	}
 	var share *engine.Engine[CPU, inst]

@@ -99,7 +99,7 @@ func anyShape(r *rand.Rand, grouped bool) func(cfg *cpus.Config) {
 // cpu makes a CPU.
 func (c *churn) cpu(i int) *CPU {
 	c.rig.Bus(&c.bus, 0)
-	x := New(i, &c.cfg, c.bus).(*CPU)
+	x := build(ISA(), i, &c.cfg, c.bus)
 	x.Boot(c.Some(churnCode), 0)
 	for r := range uint64(20) {
 		x.R[r] = r * 0x0123456789abcdef

@@ -18,7 +18,7 @@ const (
 // ISA returns the description of the instruction set. Every call makes a value of its own, which its
 // holder may change.
 func ISA() *cpus.ISA {
-	return &cpus.ISA{
+	isa := &cpus.ISA{
 		Name: "ppc64", Bits: 64, Machine: elf.EM_PPC64, Order: binary.BigEndian,
 		Classes: classNames[:], Events: append(engine.Events(), eventNames[:]...), Spared: engine.Spared(), Ports: engine.Ports(),
 		WeakOrder:   true,
@@ -28,7 +28,9 @@ func ISA() *cpus.ISA {
 		Lines:       []string{LineReset: "system_reset", LineDecrementer: "decrementer"},
 		Exceptions:  exceptionNames(),
 		Tables:      buildTables,
-		New:         New, Disasm: disasm,
-		GDB: gdbRegisters(),
+		Disasm:      disasm,
+		GDB:         gdbRegisters(),
 	}
+	isa.New = func(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU { return build(isa, n, cfg, bus) }
+	return isa
 }

@@ -45,7 +45,7 @@ func TestHash(t *testing.T) {
 	require.That(t, secondary >= 100, "only %d entries are in their secondary group", secondary)
 	cfg := newWorld(t, cpus.Throughput, nil).cfg
 	b.list(worldTables + group<<groupsMin)
-	c := New(0, &cfg, cpus.Bus{Memory: m, Phase: func(uint64) uint8 { return 0 }, Root: b.sdr1}).(*CPU)
+	c := build(ISA(), 0, &cfg, cpus.Bus{Memory: m, Phase: func(uint64) uint8 { return 0 }, Root: b.sdr1})
 	for _, x := range all {
 		off := r.Uint64N(1 << basePage)
 		if pa, ok := c.DataAddress(x.va+off, true); !ok || pa != x.pa+off {

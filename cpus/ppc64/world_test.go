@@ -78,7 +78,7 @@ func (w *world) words(pa uint64, code ...uint32) {
 
 // cpu makes the next CPU of the world, in the kernel at testCode.
 func (w *world) cpu() *CPU {
-	c := New(w.n, &w.cfg, w.bus).(*CPU)
+	c := build(ISA(), w.n, &w.cfg, w.bus)
 	if w.n == 0 {
 		w.bus.First = c
 	}

@@ -132,19 +132,15 @@ type CPU struct {
 	answers    answers
 }
 
-// new64 makes a CPU that has long mode, in 64-bit mode with paging on, as the loader leaves it. Where
-// Bus.Root is Unpaged, it begins in 32-bit mode with paging off.
-func new64(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
-	return new(CPU).build(n, cfg, bus, true, (*CPU).reset64)
-}
-
-// new32 is new64 for a CPU without long mode, in 32-bit protected mode.
-func new32(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
-	return new(CPU).build(n, cfg, bus, false, (*CPU).reset32)
+// creates makes CPUs that begin as the loader leaves them, or as Bus.Root says where that is Unpaged or RealMode.
+func creates(isa *cpus.ISA, long bool, reset func(*CPU)) func(int, *cpus.Config, cpus.Bus) cpus.CPU {
+	return func(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
+		return new(CPU).build(isa, n, cfg, bus, long, reset)
+	}
 }
 
 // build makes the zero value a CPU.
-func (c *CPU) build(n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func(*CPU)) *CPU {
+func (c *CPU) build(isa *cpus.ISA, n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func(*CPU)) *CPU {
 	c.reset, c.pages, c.hasLongMode, c.answers = reset, mmu.PageSizes{12, 21}, long, newAnswers(cfg, long)
 	c.physBits = c.answers.physBits()
 	switch bus.Root {
@@ -153,7 +149,7 @@ func (c *CPU) build(n int, cfg *cpus.Config, bus cpus.Bus, long bool, reset func
 	case RealMode:
 		c.reset = (*CPU).resetReal
 	}
-	spec := engine.Spec{ISA: ISA64(), MaxInsn: maxInsn, InOrder: startsRepeat(), Stack: rsp, Sink: rSink, Flags: 1<<rFlags | 1<<rPartial, Pages: c.pages}
+	spec := engine.Spec{ISA: isa, MaxInsn: maxInsn, InOrder: startsRepeat(), Stack: rsp, Sink: rSink, Flags: 1<<rFlags | 1<<rPartial, Pages: c.pages}
 	var share *engine.Engine[CPU, inst]
 	if first, ok := bus.First.(*CPU); ok {
 		share, c.latest = &first.Engine, &first.latestRead

@@ -19,7 +19,7 @@ const LineNMI = 0
 // holder may change: there is no state of the package.
 func ISA64() *cpus.ISA {
 	classes, inherited := allClasses()
-	return &cpus.ISA{
+	isa := &cpus.ISA{
 		Name: "x86_64", Bits: 64, Machine: elf.EM_X86_64, Order: binary.LittleEndian,
 		Classes: classes, Inherited: inherited, Fusible: fusibleNames[1:], Conditions: conditionNames[:], Events: append(engine.Events(), eventNames[:]...), Spared: engine.Spared(), Ports: engine.Ports(),
 		Lines: []string{LineNMI: "nmi"},
@@ -30,9 +30,11 @@ func ISA64() *cpus.ISA {
 		Exceptions: exceptionNames(),
 		Answers:    answerTables, CheckAnswers: checkAnswers,
 		Tables: longFormat(true, maxPhysBits).build,
-		New:    new64, Disasm: disasm(64),
-		GDB: gdbRegisters(64, slices.Concat([]string{"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"}, regNames[8:16], []string{"rip"})...),
+		Disasm: disasm(64),
+		GDB:    gdbRegisters(64, slices.Concat([]string{"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"}, regNames[8:16], []string{"rip"})...),
 	}
+	isa.New = creates(isa, true, (*CPU).reset64)
+	return isa
 }
 
 // ISA32 returns the description of 32-bit protected mode. What does not belong to the mode is that
@@ -41,7 +43,7 @@ func ISA32() *cpus.ISA {
 	isa := ISA64()
 	isa.Name, isa.Bits, isa.Machine = "i386", 32, elf.EM_386
 	isa.Tables = legacyFormat(true).build
-	isa.New, isa.Disasm = new32, disasm(32)
+	isa.New, isa.Disasm = creates(isa, false, (*CPU).reset32), disasm(32)
 	isa.GDB = gdbRegisters(32, "eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip")
 	return isa
 }

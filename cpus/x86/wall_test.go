@@ -83,9 +83,9 @@ func fences(isa *cpus.ISA) (*cpus.ISA, *fenced) {
 	}
 	in.New = func(n int, cfg *cpus.Config, bus cpus.Bus) cpus.CPU {
 		if isa.Bits == 64 {
-			return f.cpu.build(n, cfg, bus, true, (*CPU).reset64)
+			return f.cpu.build(isa, n, cfg, bus, true, (*CPU).reset64)
 		}
-		return f.cpu.build(n, cfg, bus, false, (*CPU).reset32)
+		return f.cpu.build(isa, n, cfg, bus, false, (*CPU).reset32)
 	}
 	return &in, f
 }
