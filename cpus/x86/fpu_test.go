@@ -3,6 +3,7 @@ package x86
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -171,5 +172,23 @@ func TestStateComesBack(t *testing.T) {
 				require.That(t, m[i] == want[i], "%s: byte %d is %#02x, want %#02x of %#02x", isa.Name, i, m[i], want[i], image[i])
 			}
 		}
+	}
+}
+
+// TestIntegersToFloats converts the lower half of a register, or all of it with REX.W, whatever other bits REX has.
+func TestIntegersToFloats(t *testing.T) {
+	for rex := byte(0x40); rex < 0x50; rex++ {
+		_, c := start(t, 0xf2, rex, 0x0f, 0x2a, 0xc1, 0xf4) // cvtsi2sd %ecx,%xmm0
+		c.cr4 |= cr4OSFXSR
+		for _, r := range []int{rcx, r9} {
+			c.R[r] = 0x1_fffffffe
+		}
+		halt(t, c)
+		want := -2.0
+		if rex&8 != 0 {
+			want = 0x1_fffffffe
+		}
+		got := math.Float64frombits(c.fpu.xmm[rex>>2&1*8][0])
+		require.That(t, got == want, "REX %#x: %g, want %g", rex, got, want)
 	}
 }
