@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"strings"
@@ -283,29 +284,34 @@ func (a *app) bootSummary(m *sim.Machine, mach *machines.Machine, took time.Dura
 	fmt.Fprintf(a.err, "%s: ended by %s at %s, %d instructions in %.6f simulated seconds (%.1f million a second of the host)\n",
 		mach.Name, end, m.Image().SymbolText(m.CPU(0).PC()), n,
 		float64(m.CPU(0).Now().Cycles())/float64(mach.CPU.Hz), float64(n)/took.Seconds()/1e6)
-	told := map[string]bool{}
+	var all []cpus.CPU
 	for i := range m.CPUs() {
-		a.bootRefusals(m, i, told)
+		all = append(all, m.CPU(i))
 	}
+	refusals(a.err, all, m.Image().SymbolText)
 }
 
-// bootRefusals lists what the kernel asked CPU i for in vain. Kernels ask for much that a processor may lack, so that this is no
+// refusals lists what the kernel asked CPUs for in vain. Kernels ask for much that a processor may lack, so that this is no
 // failure by itself. What was told of another CPU is left out.
-func (a *app) bootRefusals(m *sim.Machine, i int, told map[string]bool) {
-	who := ""
-	if i > 0 {
-		who = fmt.Sprintf("cpu %d: ", i)
-	}
-	if n := m.CPU(i).Counters(); n.Unmodelled > 0 {
-		fmt.Fprintf(a.err, "%s%d instructions are not modelled and were refused, the last %s\n", who, n.Unmodelled, n.LastUnknown)
-	}
-	if c, ok := m.CPU(i).(cpus.Refuser); ok {
-		for _, r := range c.Refusals() {
-			if told[r.Name] {
-				continue
+func refusals(w io.Writer, all []cpus.CPU, symbol func(pc uint64) string) {
+	told := map[string]bool{}
+	for i, c := range all {
+		who := ""
+		if i > 0 {
+			who = fmt.Sprintf("cpu %d: ", i)
+		}
+		if n := c.Counters(); n.Unmodelled > 0 {
+			fmt.Fprintf(w, "%s%d instructions are not modelled and were refused, the last %s\n", who, n.Unmodelled, n.LastUnknown)
+		}
+		r, ok := c.(cpus.Refuser)
+		if !ok {
+			continue
+		}
+		for _, r := range r.Refusals() {
+			if !told[r.Name] {
+				told[r.Name] = true
+				fmt.Fprintf(w, "%srefused: %s, %d times, first at %s\n", who, r.Name, r.Count, symbol(r.PC))
 			}
-			told[r.Name] = true
-			fmt.Fprintf(a.err, "%srefused: %s, %d times, first at %s\n", who, r.Name, r.Count, m.Image().SymbolText(r.PC))
 		}
 	}
 }

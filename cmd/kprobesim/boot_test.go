@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"kprobesim/cpus"
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/require"
 )
@@ -51,4 +53,34 @@ func TestLackingKernel(t *testing.T) {
 		code, stdout, stderr := command(nil, args...)
 		require.That(t, code == exitUsage && strings.Contains(stderr, "linux-probes: ") && strings.Contains(stderr, "no kernel"), "%q: exit code %d: %s%s", args, code, stdout, stderr)
 	}
+}
+
+// countsOnly is a CPU that has counters and nothing else, and refusing one that also keeps what it refused.
+type countsOnly struct {
+	cpus.CPU
+	counters cpus.Counters
+}
+
+func (c *countsOnly) Counters() *cpus.Counters { return &c.counters }
+
+type refusing struct {
+	countsOnly
+	list []cpus.Refusal
+}
+
+func (r *refusing) Refusals() []cpus.Refusal { return r.list }
+
+// TestRefusals lists what CPUs refused, each once, with the CPU where it is not the first.
+func TestRefusals(t *testing.T) {
+	var out strings.Builder
+	refusals(&out, []cpus.CPU{
+		&refusing{list: []cpus.Refusal{{Name: "a", PC: 1, Count: 2}, {Name: "b", PC: 3, Count: 4}}},
+		&countsOnly{counters: cpus.Counters{Unmodelled: 1, LastUnknown: "x"}},
+		&refusing{list: []cpus.Refusal{{Name: "b", PC: 5, Count: 6}, {Name: "c", PC: 7, Count: 8}}},
+	}, func(pc uint64) string { return fmt.Sprintf("sym+%d", pc) })
+	require.Equal(t, out.String(), `refused: a, 2 times, first at sym+1
+refused: b, 4 times, first at sym+3
+cpu 1: 1 instructions are not modelled and were refused, the last x
+cpu 2: refused: c, 8 times, first at sym+7
+`, "what is told")
 }
