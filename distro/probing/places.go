@@ -111,12 +111,8 @@ func (k *Kernel) remembering() *Kernel {
 
 // places calls f with the addresses of Every.
 func (k *Kernel) places(f func(at uint64) error) error {
-	last, fill := uint64(0), []byte(k.arch.fill)
-	for _, at := range slices.Sorted(slices.Values(k.functions)) {
-		if at == last { // another name
-			continue
-		}
-		last = at
+	fill := []byte(k.arch.fill)
+	for _, at := range slices.Compact(slices.Sorted(slices.Values(k.functions))) { // some have two names
 		fn, _, _ := k.function(at)
 		end := fn.End()
 		for bytes.HasSuffix(fn.Code[:end-fn.Start], fill) {
