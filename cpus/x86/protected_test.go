@@ -36,6 +36,18 @@ func TestRegisterNames(t *testing.T) {
 	}
 }
 
+// TestLimitOfInnerStacks reads a stack from a TSS whose limit its last byte reaches, or does not.
+func TestLimitOfInnerStacks(t *testing.T) {
+	w, c := startIn(t, ISA32())
+	c.tr.base = w.at(testData)
+	w.mem.Store(binary.LittleEndian, testData-directMap+4, 8, kernelDS<<32|0x1234)
+	for limit := range uint32(16) {
+		c.tr.limit = limit
+		ss, sp, ok := c.innerStack(c.tr.base+4, 0)
+		require.That(t, ok == (limit >= 4+5) && (!ok || ss.sel == kernelDS && sp == 0x1234) && (ok || c.fault.vector == vecTS), "limit %d: %+v, %#x, %t", limit, ss, sp, ok)
+	}
+}
+
 // TestFlatSegments compares the segments of fast system calls with what descriptors of flat segments say.
 func TestFlatSegments(t *testing.T) {
 	_, c := start(t)
