@@ -1,6 +1,7 @@
 package measuring
 
 import (
+	"encoding/binary"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -53,4 +54,12 @@ func TestCopiesOfALab(t *testing.T) {
 	require.That(t, other.cpu == 3 && other.booted == 100 && errors.Is(other.config.Halt(), ended) && l.config.Halt == nil, "%+v of %+v", other, l)
 	within := other.Within(7)
 	require.That(t, within.config.Budget == clock.Ticks(107) && within.config.Halt != nil && within.cpu == 3 && other.config.Budget == 0, "%+v of %+v", within, other)
+}
+
+// TestReturned extends results of four bytes around the last page, which are error numbers.
+func TestReturned(t *testing.T) {
+	for n, want := range map[uint32]int64{0: 0, 1 << 31: 1 << 31, 1<<32 - 4097: 1<<32 - 4097, 1<<32 - 4096: -4096, 1<<32 - 4095: -4095, 1<<32 - 1: -1} {
+		require.Equal(t, returned(binary.LittleEndian.AppendUint32(nil, n)), want, "%#x", n)
+	}
+	require.Equal(t, returned(binary.LittleEndian.AppendUint64(nil, 1<<32-1)), 1<<32-1, "eight bytes")
 }
