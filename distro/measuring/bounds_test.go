@@ -1,8 +1,8 @@
 package measuring
 
 import (
-	"encoding/binary"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
