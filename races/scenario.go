@@ -381,7 +381,7 @@ func (s *Scenario) readVariant(r *doc.Reader, isas, mutants []string) Variant {
 	return v
 }
 
-// known has the targets. Scenarios are read, and machines are made, thousands of times.
+// known has the targets, for what reads scenarios. Nobody changes them: a lab has targets of its own.
 var known = sync.OnceValue(targets.List)
 
 // readStrikes wants a board that knows of them, and for NMIs a kernel that serves them.

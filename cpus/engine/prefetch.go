@@ -119,8 +119,6 @@ func (c *Core) prefetches(pa uint64, load bool, d ticks) ticks {
 	if load {
 		c.followStream(&p.next, line, p.ahead, true, true, now)
 		c.stride(pa, now)
-	}
-	if load {
 		p.wrong.arrives, p.wrong.load = now+d, c.Completed()
 	}
 	return max(d-early, c.l1Lat)
