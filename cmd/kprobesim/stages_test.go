@@ -63,6 +63,9 @@ var (
 	segmentForm = regexp.MustCompile(`,%[def]s$|^pop[lq]? +%[def]s$`)
 )
 
+// traces keeps the output of `kprobesim trace`, by its arguments: a hit has several stages, and two tests read them.
+var traces = map[string]string{}
+
 // tracedHit returns the instructions of a warm hit.
 func tracedHit(t *testing.T, experiment, point, image string) (lines []traceLine) {
 	t.Helper()
@@ -72,9 +75,14 @@ func tracedHit(t *testing.T, experiment, point, image string) (lines []traceLine
 	for _, s := range append(words.sets, fmt.Sprintf("kernel.image=%q", image), fmt.Sprintf("kernel.era=%q", era[:4])) {
 		args = append(args, "--set", s)
 	}
-	code, stdout, stderr := command(nil, args...)
-	require.Need(t, code == exitOK, "%s, %s of %s: exit code %d: %s", image, point, experiment, code, stderr)
-	for line := range strings.Lines(stdout) {
+	said, kept := traces[strings.Join(args, " ")]
+	if !kept {
+		code, stdout, stderr := command(nil, args...)
+		require.Need(t, code == exitOK, "%s, %s of %s: exit code %d: %s", image, point, experiment, code, stderr)
+		said = stdout
+		traces[strings.Join(args, " ")] = said
+	}
+	for line := range strings.Lines(said) {
 		m := lineForm.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue

@@ -2,7 +2,8 @@
 // tests that pass say. It prints what `go test` prints, and ends with its exit code. Its arguments are passed to `go test`;
 // without a package it tests all.
 //
-// It leaves out verbose output, which -v would add, and vet, which `make check` runs by itself.
+// It leaves out verbose output, which -v would add, and vet, which `make check` runs by itself. Packages that test the
+// source text alone are left out, too, unless long tests are asked for: `make quick` and `make check` run them.
 package main
 
 import (
@@ -14,23 +15,26 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+
+	"kprobesim/internal/hosttools"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout)) }
 
 // run starts `go test`, and reports what it says.
 func run(args []string, out io.Writer) int {
-	c := exec.Command("go", append([]string{"test", "-json"}, arguments(args)...)...)
+	r := newReport(out)
+	args, err := r.arguments(args)
+	c := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	c.Env, c.Stderr = environment(os.Environ()), os.Stderr
-	pipe, err := c.StdoutPipe()
-	if err == nil {
+	pipe, piped := c.StdoutPipe()
+	if err = errors.Join(err, piped); err == nil {
 		err = c.Start()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tests:", err)
 		return 1
 	}
-	r := newReport(out)
 	err = errors.Join(r.read(bufio.NewReader(pipe)), c.Wait())
 	r.summary()
 	var exit *exec.ExitError
@@ -58,17 +62,34 @@ var longest = []string{
 // fast leaves out of `go test` what says nothing of a test: vet, and what debuggers read. The user's own flags come later, and hold.
 var fast = []string{"-vet=off", "-ldflags=-w"}
 
+// ofTheText are packages whose tests hold the source text, and nothing that the program does on a host.
+var ofTheText = []string{"kprobesim/internal/mutation", "kprobesim/internal/rules"}
+
 // arguments returns the arguments of `go test`: all packages and their time come before flags that name no package.
-func arguments(args []string) []string {
+func (r *report) arguments(args []string) ([]string, error) {
 	for i, a := range args {
 		if a == "-args" {
 			break
 		}
 		if !strings.HasPrefix(a, "-") && (i == 0 || !takesValue(args[i-1])) {
-			return slices.Concat(fast, args)
+			return slices.Concat(fast, args), nil
 		}
 	}
-	return slices.Concat(fast, []string{"-timeout", "40m"}, longest, []string{"./..."}, args)
+	all, err := r.packages()
+	return slices.Concat(fast, []string{"-timeout", "40m"}, longest, all, args), err
+}
+
+// packages are all whose tests are run where none is named.
+func (r *report) packages() ([]string, error) {
+	if os.Getenv(hosttools.LongRuns) == "1" {
+		return []string{"./..."}, nil
+	}
+	r.leave(hosttools.IsLong, "tests of the source text; make quick runs them")
+	all, err := exec.Command("go", "list", "./...").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list ./...: %w", err)
+	}
+	return slices.DeleteFunc(strings.Fields(string(all)), func(p string) bool { return slices.Contains(ofTheText, p) }), nil
 }
 
 // takesValue tells whether the argument behind one is its value.

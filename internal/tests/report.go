@@ -110,14 +110,17 @@ var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (` + hosttools.LeftOut + `|` +
 
 // note counts what a line says was left out.
 func (r *report) note(line string) {
-	m := logged.FindStringSubmatch(line)
-	if m == nil {
-		return
+	if m := logged.FindStringSubmatch(line); m != nil {
+		r.leave(m[1], m[2])
 	}
-	if r.left[m[1]] == nil {
-		r.left[m[1]] = map[string]int{}
+}
+
+// leave counts what is left out, by the word that says why.
+func (r *report) leave(why, what string) {
+	if r.left[why] == nil {
+		r.left[why] = map[string]int{}
 	}
-	r.left[m[1]][m[2]]++
+	r.left[why][what]++
 }
 
 // headings say of each word that it was found by what it means.

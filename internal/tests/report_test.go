@@ -140,12 +140,24 @@ func TestEnvironment(t *testing.T) {
 
 // Flags alone are about all packages; a package or more are tested alone.
 func TestArguments(t *testing.T) {
+	t.Setenv(hosttools.LongRuns, "1")
 	all := "-timeout 40m " + strings.Join(longest, " ") + " ./..."
 	for args, want := range map[string]string{
 		"": all, "-count=1": all + " -count=1", "-count 1 -v": all + " -count 1 -v", "-run TestX": all + " -run TestX",
 		"./sim": "./sim", "-run TestX ./sim": "-run TestX ./sim", "-short ./sim": "-short ./sim", "-count=1 ./sim": "-count=1 ./sim",
 		"./sim -v -args x": "./sim -v -args x", "-v -args x": all + " -v -args x",
 	} {
-		require.Equal(t, strings.Join(arguments(strings.Fields(args)), " "), "-vet=off -ldflags=-w "+want, "%q", args)
+		require.Equal(t, strings.Join(require.Must(newReport(nil).arguments(strings.Fields(args)))(t), " "), "-vet=off -ldflags=-w "+want, "%q", args)
 	}
+}
+
+// TestPackages leaves packages of the source text out where long tests are not asked for, and has the run say so.
+func TestPackages(t *testing.T) {
+	hosttools.Need(t, "go", "golang", "listing packages")
+	t.Chdir(filepath.Join("..", ".."))
+	t.Setenv(hosttools.LongRuns, "")
+	r := newReport(nil)
+	all := require.Must(r.packages())(t)
+	require.That(t, slices.Contains(all, "kprobesim/mmu") && len(r.left[hosttools.IsLong]) == 1, "%q; left out %v", all, r.left)
+	require.That(t, !slices.ContainsFunc(all, func(p string) bool { return slices.Contains(ofTheText, p) }), "%q", all)
 }
