@@ -61,7 +61,7 @@ func TestErasAgree(t *testing.T) {
 // line is executed then, and of a step that an era has some is. A switch leaves every instruction the same.
 func TestErasExclude(t *testing.T) {
 	_, of := mistakesOfEras(t)
-	of = hosttools.Share(t, "mistakes in the protocols of eras", 6, of)
+	of = hosttools.Share(t, "mistakes in the protocols of eras", 3, of)
 	plain, changed := map[string]*eraRun{}, 0
 	for _, m := range of {
 		executed := false
