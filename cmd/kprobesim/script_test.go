@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 	repo := require.Must(filepath.Abs(filepath.Join("..", "..")))(t)
 	files := require.Must(filepath.Glob(filepath.Join("testdata", "scripts", "*.txt")))(t)
 	if !testing.Short() && !*update {
-		files = hosttools.Share(t, "files of commands", 2, files)
+		files = hosttools.Share(t, "files of commands", 3, files)
 	}
 	for _, file := range files {
 		text := read(t, file)
