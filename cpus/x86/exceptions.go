@@ -132,6 +132,9 @@ func (c *CPU) deliver(f fault, kind uint8) {
 			c.shutdown(first, inner)
 			return
 		}
+		if !f.soft && inner.vector >= vecTS && inner.vector <= vecGP {
+			inner.code |= codeExternal
+		}
 		if doubles(f, inner.vector) {
 			inner = fault{vector: vecDF, hasError: true}
 		}
@@ -139,6 +142,10 @@ func (c *CPU) deliver(f fault, kind uint8) {
 		f = inner
 	}
 }
+
+// codeExternal is EXT of an error code: the exception came on the way to the handler of one that the program did not ask for, or of an
+// interrupt (SDM vol. 3, 6.13). Codes of page faults have no such bit.
+const codeExternal = 1 << 0
 
 // doubles reports whether an exception on the way to the handler of f makes a double fault: two
 // contributory ones, or any of them after a page fault. Others are handled one after the other;

@@ -92,15 +92,10 @@ func (c *CPU) readGate(f fault) (gate, bool) {
 	return gate{}, false
 }
 
-// gateError is the error code of an exception that a gate causes (SDM vol. 3, 6.13): the vector,
-// IDT, and EXT when the program did not ask for the interrupt.
+// gateError is the error code of an exception that a gate causes (SDM vol. 3, 6.13): the vector and IDT. Deliver adds EXT.
 func gateError(f fault) uint32 {
-	const ext, idt = 1 << 0, 1 << 1
-	code := uint32(f.vector)<<3 | idt
-	if !f.soft {
-		code |= ext
-	}
-	return code
+	const idt = 1 << 1
+	return uint32(f.vector)<<3 | idt
 }
 
 // gateWords reads the 8 bytes of a gate, and in 64-bit mode the other 8, which begin with the upper
