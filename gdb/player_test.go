@@ -190,3 +190,19 @@ func TestAlarm(t *testing.T) {
 		require.Equal(t, i.alarm(0), x.want, "%+v", x)
 	}
 }
+
+// TestIdleCPU steps a CPU back that has long been idle: another run looks at ever more instructions. One that has not begun has nothing before it.
+func TestIdleCPU(t *testing.T) {
+	s, _ := unconnected(t)
+	p := s.player
+	st, err := p.forward(0, true)
+	require.That(t, err == nil && st.reason == stepped, "a step: %+v, %v", st, err)
+	st, err = p.backward(1, true)
+	require.That(t, err == nil && st.reason == began && p.inst.at == p.first, "back on a CPU that has not begun: %+v at %+v, %v", st, p.inst.at, err)
+	st, err = p.forward(0, false)
+	end := p.inst.at.time
+	require.That(t, err == nil && st.reason == ended, "the run: %+v, %v", st, err)
+	st, err = p.backward(1, true)
+	require.That(t, err == nil && st.reason == stepped && st.cpu == 1 && p.inst.at.cpu == 1, "back on an idle CPU: %+v at %+v, %v", st, p.inst.at, err)
+	require.That(t, p.inst.at.time < end-firstSlack, "it was busy %d ticks before the end", end-p.inst.at.time)
+}

@@ -64,6 +64,26 @@ func TestMemberBehindNestedType(t *testing.T) {
 	}
 }
 
+// TestArraySizes multiplies up to the largest size that is taken.
+func TestArraySizes(t *testing.T) {
+	for _, x := range []struct {
+		size int64
+		dims []int64
+		want int64
+	}{
+		{8, nil, 8},
+		{8, []int64{3, 5}, 120},
+		{8, []int64{3, -1}, 0},
+		{0, []int64{maxTypeSize, maxTypeSize}, 0},
+		{8, []int64{maxTypeSize / 8}, maxTypeSize},
+		{8, []int64{maxTypeSize/8 + 1}, 0},
+		{3, []int64{maxTypeSize / 3}, maxTypeSize / 3 * 3},
+	} {
+		got, err := times(x.size, x.dims)
+		require.That(t, got == x.want && (err != nil) == (x.want == 0 && x.dims[0] > maxTypeSize/8 && x.size != 0), "%d times %d is %d, %v", x.size, x.dims, got, err)
+	}
+}
+
 // TestPlacesOfMembers reads the place of a member as each version of DWARF says it.
 func TestPlacesOfMembers(t *testing.T) {
 	for _, x := range []struct {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/require"
+	"kprobesim/sim"
 	"kprobesim/smp"
 )
 
@@ -106,6 +107,12 @@ func (u *users) entry(symbol string) uint64 {
 func TestUserProbeCalls(t *testing.T) {
 	eachUser(t, 1, func(u *users) {
 		task, s := u.start(0, "user_sleeps", 3, false)
+		slots := map[string][]uint64{}
+		u.m.Watch(func(e sim.Event) {
+			if e.Kind == EventSlot {
+				slots[e.Name] = append(slots[e.Name], e.Arg)
+			}
+		})
 		spec := UserSpec{File: u.f, Symbol: "user_mix", Handler: "user_probe_pre"}
 		p, err := u.k.AddUser(u.Call, spec)
 		u.wants("register", err, 0)
@@ -129,6 +136,8 @@ func TestUserProbeCalls(t *testing.T) {
 		u.wants("unregister again", u.k.UnregisterUser(u.Call, p.Addr), 0)
 		u.wants("insert without registration", u.k.InsertInto(u.Call, p, m), ENODATA)
 		u.wants("remove without registration", u.k.RemoveUser(u.Call, p.Addr), ENODATA)
+		taken := slots["taken"]
+		require.That(u.t, slices.Equal(taken, slots["freed"]) && (len(taken) == 1) == (u.k.arch.First == Emulated), "slots that the trace shows: %v", slots)
 		u.wants("register once more", u.k.RegisterUser(u.Call, p.Addr), 0)
 		u.wants("unregister", u.k.UnregisterUser(u.Call, p.Addr), 0)
 		u.exitCode(task)

@@ -190,6 +190,19 @@ func TestModuleRuns(t *testing.T) {
 	})
 }
 
+// A parameter of kind bool takes each letter that the kernel takes, and the inverse of one is the inverse.
+func TestBools(t *testing.T) {
+	boot(t, kernel{image: "x86_64-2010"}, kprobes.Default(), func(r *running) {
+		for value, want := range map[string]string{"y": "1 0", "Y": "1 0", "1": "1 0", "n": "0 1", "N": "0 1", "0": "0 1"} {
+			r.load("my_probe", "loud="+value+" quiet="+value)
+			r.call("my_probe:tell", 0)
+			text := r.sys.Machine.Console()
+			require.That(r, strings.HasSuffix(text, "hello "+want+" 0 0: 1\n"), "%s of both kinds: %q, want %s", value, text, want)
+			require.NoError(r, r.l.Unload(r.Call, "my_probe"))
+		}
+	})
+}
+
 // The same module comes back at the same place, with its data as compiled.
 func TestLoadAgain(t *testing.T) {
 	each(t, func(r *running) {

@@ -79,9 +79,7 @@ func (c *CPU) cpsr() uint32 { return c.control | c.nzcv() | c.sticky | c.ge<<16 
 // whether interrupts are taken, and whether the words of memory are instructions at all.
 func (c *CPU) setCPSR(v, mask uint32) {
 	v = c.cpsr()&^mask | v&mask
-	if mask&psrNZCV != 0 {
-		c.setNZCV(v)
-	}
+	c.setNZCV(v)
 	c.sticky, c.ge = v&psrQ, v>>16&0xf
 	c.setControl(v)
 }

@@ -75,6 +75,16 @@ func TestWordsAtTheEnd(t *testing.T) {
 	})
 }
 
+// TestWordsOfTheFirstLine loads words of the first line of RAM, which is no more in the cache at first than any other.
+func TestWordsOfTheFirstLine(t *testing.T) {
+	models(t, func(t *testing.T, cfg *cpus.Config) {
+		c := newToy(t, cfg, 1<<20, 0x8000)
+		for range 2 {
+			require.That(t, c.LoadWords(0, make([]uint32, 2)) && c.Counts.L1DMisses == 1, "%d misses", c.Counts.L1DMisses)
+		}
+	})
+}
+
 // TestWatchedWords has a watchpoint on the second page of several words.
 func TestWatchedWords(t *testing.T) {
 	c := newToy(t, toyConfig(cpus.Window, 64), 1<<20, 0)
