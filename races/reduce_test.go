@@ -120,13 +120,14 @@ func final(t *testing.T, s *Scenario, v *Variant, plan []preemption) string {
 // TestPlansLeftOutDoTheSame runs some plans that a search leaves out and those that stand for them. Both end in the same memory.
 func TestPlansLeftOutDoTheSame(t *testing.T) {
 	variants, second := [][2]string{{"core-optimize", "breakpoint"}}, 1
-	if hosttools.Whole(t, "plans of scenarios with three CPUs", "plans of a scenario with two") {
+	first, most := 4, 10 // turns in which the first preemption is, and plans of each length that are looked at
+	if hosttools.Whole(t, "plans of scenarios with three CPUs", "plans of a scenario with two, and fewer") {
+		first, most = 8, 30
 		variants = append(variants, [][2]string{
 			{"core-overlap", "stop_machine"}, {"optimize", "preempt-breakpoint"}, {"optimize", "user-breakpoint"}, {"kretprobe", "breakpoint"},
 		}...)
 		second = 2
 	}
-	const first, most = 8, 30 // turns in which the first preemption is, and plans that are looked at
 	for _, name := range variants {
 		s := require.Must(Load(name[0]))(t)
 		v := require.Must(s.Variant(name[1]))(t)
