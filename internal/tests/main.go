@@ -13,7 +13,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kprobesim/internal/hosttools"
@@ -76,7 +78,8 @@ func (r *report) arguments(args []string) ([]string, error) {
 		}
 	}
 	all, err := r.packages()
-	return slices.Concat(fast, []string{"-timeout", "40m"}, longest, all, args), err
+	atOnce := strconv.Itoa(runtime.GOMAXPROCS(0) + 1) // some tests wait for a clock or another program
+	return slices.Concat(fast, []string{"-timeout", "40m", "-p", atOnce}, longest, all, args), err
 }
 
 // packages are all whose tests are run where none is named.

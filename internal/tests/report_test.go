@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -141,7 +143,7 @@ func TestEnvironment(t *testing.T) {
 // Flags alone are about all packages; a package or more are tested alone.
 func TestArguments(t *testing.T) {
 	t.Setenv(hosttools.LongRuns, "1")
-	all := "-timeout 40m " + strings.Join(longest, " ") + " ./..."
+	all := fmt.Sprintf("-timeout 40m -p %d ", runtime.GOMAXPROCS(0)+1) + strings.Join(longest, " ") + " ./..."
 	for args, want := range map[string]string{
 		"": all, "-count=1": all + " -count=1", "-count 1 -v": all + " -count 1 -v", "-run TestX": all + " -run TestX",
 		"./sim": "./sim", "-run TestX ./sim": "-run TestX ./sim", "-short ./sim": "-short ./sim", "-count=1 ./sim": "-count=1 ./sim",
