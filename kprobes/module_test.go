@@ -116,6 +116,8 @@ func TestTextIsForgotten(t *testing.T) {
 		g.do(g.k.Adopt(g, "old", at, code))
 		g.do(g.k.Unload(g, "old"))
 		g.do(g.k.Adopt(g, "new", at+uint64(by), code))
+		text := require.Must(g.ReadBytes(at+uint64(by), size))(t)
+		require.That(t, bytes.Equal(text, code), "text %d bytes behind what is gone is not in memory", by)
 		_, err := g.k.module("old", true)
 		require.Equal(t, err == nil, want, "text %d bytes behind what is gone leaves it known", by)
 		_, err = g.k.module("new", false)

@@ -117,6 +117,14 @@ func final(t *testing.T, s *Scenario, v *Variant, plan []preemption) string {
 	return fmt.Sprintf("%.8x %d %d %d", sum.Sum(nil), o[0].Steps, o[0].Calls, o[0].Hits)
 }
 
+// TestUnknownSegments takes what was not seen of a CPU for something that no other segment may pass.
+func TestUnknownSegments(t *testing.T) {
+	n := node{footprints: &footprints{}}
+	seen := &footprint{}
+	n.cut[1] = []*footprint{seen}
+	require.That(t, n.segment(1, 0) == seen && n.segment(1, 1).alone && n.segment(0, 0).alone, "a segment that was not seen may be passed")
+}
+
 // TestPlansLeftOutDoTheSame runs some plans that a search leaves out and those that stand for them. Both end in the same memory.
 func TestPlansLeftOutDoTheSame(t *testing.T) {
 	variants, second := [][2]string{{"core-optimize", "breakpoint"}}, 1

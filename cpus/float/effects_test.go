@@ -49,6 +49,7 @@ func ways() (all []way) {
 		for round := range TowardZero + 1 {
 			plain := *context()
 			plain.Round = round
+			plain.Away = true // so that an operation has to say that its result is not
 			flushed, delivered := plain, plain
 			flushed.FlushInputs, flushed.FlushResults = true, true
 			delivered.Deliver, delivered.TinyBefore = Overflow|Underflow, true

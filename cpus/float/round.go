@@ -110,7 +110,6 @@ func (c *Context) round(f Format, x exact) Number {
 		}
 	case tiny && c.FlushResults:
 		c.Raised |= Underflow | Inexact
-		c.Away = false
 		return Number{Neg: x.neg}
 	case tiny:
 		n, inexact, away = x.rounded(f.Precision+x.exp-f.emin(), c.Round)
