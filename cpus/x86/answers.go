@@ -45,6 +45,7 @@ const (
 	featureINVPCID = 1 << 10
 	featureSMAP    = 1 << 20
 	extendedD      = 1<<11 | 1<<20 | 1<<29
+	repeatedD      = 0x183f3ff // of leaf 1, which leaf 80000001h may claim again: extendedNamesD
 	extendedC      = 1 << 0
 	structuredD    = 1<<10 | 1<<26 | 1<<27 | 1<<29 | 1<<31 // MD_CLEAR, IBRS and IBPB, STIBP, ARCH_CAPABILITIES, SSBD: verw and registers
 	sizesB         = 1 << 2                                // fxsave keeps error pointers (APM vol. 3, CPUID Fn8000_0008_EBX)
@@ -236,7 +237,7 @@ func featureColumns() []featureColumn {
 		{leafXSAVEForms, 2, 0, "ecx", ""},
 		{leafXSAVEForms, 3, 0, "edx", ""},
 		{leafExtended + 1, 2, extendedC, "ecx", extendedNamesC},
-		{leafExtended + 1, 3, extendedD | featuresD | featureMMX, "edx", extendedNamesD},
+		{leafExtended + 1, 3, extendedD | (featuresD|featureMMX)&repeatedD, "edx", extendedNamesD},
 		{leafSizes, 1, sizesB, "ebx", sizesNamesB},
 	}
 }

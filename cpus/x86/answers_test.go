@@ -53,6 +53,8 @@ func TestCPUIDTable(t *testing.T) {
 		{ISA64(), leafExtended + 1, 0, leaf{0, 0, extendedC, extendedD}},
 		{ISA32(), leafExtended + 1, 0, leaf{0, 0, 0, 1 << 20}},
 		{ISA32(), 1, 0, leaf{0x10676, 0x10800, 0, featuresD}},
+		{ISA32(), leafSizes, 0, leaf{32<<8 | 36}}, // the least that PAE has (SDM vol. 3, 4.1.4)
+		{ISA64(), leafSizes, 0, leaf{48<<8 | 38}},
 	} {
 		require.Equal(t, cpuidOf(t, x.isa, a, x.eax, x.ecx), x.want, "%s: leaf %#x, %d", x.isa.Name, x.eax, x.ecx)
 	}
@@ -117,6 +119,7 @@ func TestAnswersRefused(t *testing.T) {
 		"cpuid.0x1: XSAVE is described by leaf 0xd: let cpuid.0x0 have it as the last one, or a later one": {tableCPUID: {0: {7, 0, 0, 0}, 1: {0, 0, featureXSAVE, 0}}},
 		"cpuid.0x1: bits 0x8000000 of ecx are features that are not modelled (OSXSAVE)":                    {tableCPUID: {1: {0, 0, featureOSXSAVE, 0}}},
 		"cpuid.0x80000008: bits 0x200 of ebx are features that are not modelled (WBNOINVD)":                {tableCPUID: {leafSizes: {36, 1 << 9, 0, 0}}},
+		"cpuid.0x80000001: bits 0x6000000 of edx are features that are not modelled (FFXSR, Page1GB)":      {tableCPUID: {leafExtended + 1: {0, 0, 0, 1<<25 | 1<<26 | 1<<24}}},
 		"physical addresses of 20 bits":                                                                    {tableCPUID: {leafSizes: {20, 0, 0, 0}}},
 		"msr.0x10: this register is modelled":                                                              {tableMSR: {0x10: {0, 0}}},
 		"msr.0xc0000080: this register is modelled":                                                        {tableMSR: {0xc0000080: {0, 0}}},

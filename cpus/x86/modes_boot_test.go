@@ -295,6 +295,19 @@ func TestSysenter64(t *testing.T) {
 	}
 }
 
+// TestNoSysenter refuses sysenter where the MSR names no segment, whatever privilege level it has.
+func TestNoSysenter(t *testing.T) {
+	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
+		for level := range uint64(4) {
+			w, c := startIn(t, isa, 0x0f, 0x34)
+			c.msr.sysenter = [3]uint64{level, w.at(testStack), w.code(testCode)}
+			if tr := w.trapped(c); tr.vector != vecGP || tr.code != 0 || tr.rip != w.code(testCode) {
+				t.Errorf("selector %d: %+v", level, tr)
+			}
+		}
+	})
+}
+
 // TestNestedReturn refuses iretq with NT (SDM vol. 2, IRET).
 func TestNestedReturn(t *testing.T) {
 	w, c := start(t, 0x48, 0xcf)
