@@ -59,6 +59,7 @@ func TestEffects(t *testing.T) {
 			e.Note(c.fpu)
 		}
 	}
+	systemEffects(t, e)
 	cpustest.Machines(t, e, func(t *testing.T, n int, seed uint64) *cpustest.Rig[*CPU] { return newChurn(t, n, seed).rig })
 	e.Compare(t, *update)
 }
