@@ -24,18 +24,18 @@ var systemCode = []struct {
 	{"system calls", []string{"\x0f\x34", "\x0f\x35", "\x48\x0f\x35", "\x0f\x05", "\x0f\x07", "\x48\x0f\x07"}},
 	{"control registers", []string{"\x0f\x22\xc0", "\x0f\x22\xd8", "\x0f\x22\xe0", "\x0f\x20\xc0", "\x0f\x20\xd0", "\x0f\x20\xe0", "\x44\x0f\x22\xc0", "\x0f\x06", "\x0f\x01\xe0", "\x0f\x01\xf0"}},
 	{"debug registers", []string{"\x0f\x23\xf8", "\x0f\x23\xc0", "\x0f\x23\xe0", "\x0f\x21\xf0", "\x0f\x21\xf8"}},
-	{"registers by number", []string{"\x0f\x30", "\x0f\x32", "\x0f\xa2", "\x0f\x33", "\x0f\x01\xd0", "\x0f\x01\xd1"}},
+	{"registers by number", []string{"\x0f\x30", "\x0f\x30", "\x0f\x30", "\x0f\x32", "\x0f\x32", "\x0f\xa2", "\x0f\xa2", "\x0f\x33", "\x0f\x01\xd0", "\x0f\x01\xd1"}},
 	{"tables", []string{"\x0f\x01\x13", "\x0f\x01\x1b", "\x0f\x01\x03", "\x0f\x01\x0b", "\x0f\x00\xd0", "\x0f\x00\xd8", "\x0f\x00\xc8", "\x0f\x00\x03"}},
 	{"questions about selectors", []string{"\x0f\x02\xd1", "\x0f\x03\xd1", "\x48\x0f\x03\xd1", "\x0f\x00\xe1", "\x0f\x00\xe9", "\x63\xc8"}},
 	{"segment registers", []string{"\x8e\xd8", "\x8e\xc0", "\x8e\xe0", "\x8e\xe8", "\x8e\xd0", "\x8c\xd8", "\x0f\xa1", "\x0f\xa9", "\x1f", "\x07", "\x17", "\x0f\xb2\x13", "\x0f\xb4\x13", "\xc5\x13"}},
-	{"flags and ports", []string{"\x9c", "\x9d", "\x66\x9d", "\xfa", "\xfb", "\xe4\x20", "\xec", "\xee", "\x6c", "\x0f\x01\xf8", "\x0f\x31", "\x0f\x01\xf9"}},
+	{"flags and ports", []string{"\x9c", "\x9d", "\x66\x9d", "\xfa", "\xfb", "\xe4\x20", "\xec", "\xee", "\x6c", "\x0f\x01\xf8", "\x0f\x31", "\x0f\x01\xf9", "\x0f\x01\xca", "\x0f\x01\xcb", "\x0f\x09", "\x0f\xae\xf0"}},
 	{"states of units", []string{"\x0f\xae\x03", "\x0f\xae\x0b", "\xdd\x33", "\xdd\x23", "\xd9\x23", "\xd9\x33", "\x66\xdd\x23", "\x66\xdd\x33", "\x0f\xae\x13", "\x0f\xae\x1b", "\x9b", "\x0f\x77"}},
 	{"decimal numbers", []string{"\x27", "\x2f", "\x37", "\x3f", "\xd4\x0a", "\xd5\x0a", "\x62\x03"}},
 }
 
 // systemNumbers are what moves to and from registers get: numbers of leaves and model-specific registers, and parts of control registers.
 var systemNumbers = []uint64{
-	0, 1, 2, 3, 4, 7, 0xb, 0xd, 0x80000000, 0x80000001, 0x80000007, 0x80000008, 0x10, 0x1b, 0x174, 0x175, 0x176, 0x277, 0x1d9, 0x1db,
+	0, 1, 2, 3, 4, 7, 0xb, 0xd, 0x80000000, 0x80000001, 0x80000007, 0x80000008, 0x10, 0x1b, 0x174, 0x175, 0x176, 0x277, 0x1d9, 0x1db, eferSCE | eferLME | eferNXE, eferNXE, 0xfee00900,
 	msrEFER, 0xc0000081, 0xc0000082, 0xc0000083, 0xc0000084, 0xc0000100, 0xc0000101, 0xc0000102, 0xc0000103,
 	cr0PG | cr0PE, cr0PG | cr0PE | cr0TS | cr0WP, cr0PG | cr0PE | cr0AM | cr0NE | cr0MP, cr0PE, cr0PG | cr0NW | cr0PE, cr4PAE, cr4PAE | cr4OSFXSR | cr4PGE | cr4TSD,
 	cr4PSE, 0x400, 0x155, 0xf0000000, 0x10101, 0xffff0ff0,
@@ -52,14 +52,16 @@ func systemEffects(t *testing.T, e *cpustest.Effects) {
 			fuzzPages(w, bytes.Repeat([]byte{0x90}, 0x1800))
 			c := w.cpu()
 			again := again(c)
-			for n := range 16 * len(x.code) {
+			for n := range 32 * len(x.code) {
 				again()
 				w.unusual(c, r, n%3 == 0)
 				code := append([]byte(x.code[n%len(x.code)]), le64(r.Uint64())...)
 				w.mem.Write(0x800000, code)
 				_, exit := c.Steps(1+r.IntN(3), 1<<60)
-				e.Note([]any{x.name, exit.Reason, c.seg, c.segBase, c.ctl, c.cpl, c.cr0, c.cr2, c.cr3, c.cr4, c.xcr0, c.dreg, c.gdt, c.idt, c.ldt, c.tr, c.msr, c.fpu,
-					c.Counts.Exceptions, c.Counts.Unmodelled, len(c.Refusals())})
+				e.Note([]any{
+					x.name, exit.Reason, c.seg, c.segBase, c.ctl, c.cpl, c.cr0, c.cr2, c.cr3, c.cr4, c.xcr0, c.dreg, c.gdt, c.idt, c.ldt, c.tr, c.msr, c.fpu,
+					c.Counts.Exceptions, c.Counts.Unmodelled, len(c.Refusals()),
+				})
 				e.Add(c, w.mem, 0x805000)
 				for _, at := range []uint64{0x10000, 0x20000 - 0x80, 0x28000 - 0x80} { // descriptors, the stack of the TSS, and the other one
 					e.Note(crc32.ChecksumIEEE(w.mem.Bytes(at, 0x80)))
@@ -88,7 +90,9 @@ func again(c *CPU) func() {
 // unusual draws descriptors, gates, a stack and registers, half of which are as usual.
 func (w *world) unusual(c *CPU, r *rand.Rand, user bool) {
 	one := func(of ...uint64) uint64 { return of[r.IntN(len(of))] }
-	sel := func() uint64 { return one(0, kernelCS, kernelDS, userDS, userCS, userCS32, tssSel, 0x48, 0x50, 0x58, 0x60, 0x68, 0x70, 0x7c, 0x80, 0xfffc)&^3 | r.Uint64N(4) }
+	sel := func() uint64 {
+		return one(0, kernelCS, kernelDS, userDS, userCS, userCS32, tssSel, 0x48, 0x50, 0x58, 0x60, 0x68, 0x70, 0x7c, 0x80, 0xfffc)&^3 | r.Uint64N(4)
+	}
 	w.descriptors()
 	for at := uint64(0x48); at < 0x80; at += 8 {
 		kind := one(0x9b, 0xfb, 0xbb, 0x9f, 0xff, 0x99, 0x93, 0xf3, 0xb3, 0x91, 0xf1, 0x97, 0x1b, 0x13, 0x82, 0x89, 0x8b, 0x8c, 0x85, 0x8e, 0x92, 0xfa)
@@ -111,14 +115,22 @@ func (w *world) unusual(c *CPU, r *rand.Rand, user bool) {
 		w.user(c)
 	}
 	c.cr0 ^= one(0, 0, 0, cr0TS, cr0EM, cr0MP|cr0TS, cr0AM, cr0NE, cr0WP)
-	c.cr4 ^= one(0, 0, cr4TSD, cr4DE, cr4OSFXSR, cr4PCE|cr4OSXSAVE)
+	c.cr4 ^= one(0, 0, cr4SMAP|cr4SMEP, cr4TSD, cr4DE, cr4OSFXSR, cr4PCE|cr4OSXSAVE)
 	c.setFlags(r.Uint64()&one(arith, arith|flagIF, arith|flagDF|flagIOPL, arith|flagTF, arith|flagNT, arith|flagAC|flagIOPL, flagID|flagRF), ^uint64(0))
 	c.msr.sysenter = [3]uint64{sel(), w.at(worldStack), fuzzVA + 0x100}
 	c.msr.star, c.msr.lstar, c.msr.fmask = sel()<<48|sel()<<32|fuzzVA+0x100, fuzzVA+0x110, r.Uint64N(1<<22)
 	for i := range c.fpu.st {
 		c.fpu.st[i] = vec{r.Uint64(), r.Uint64N(1 << 16)}
 	}
-	words := []uint64{fuzzVA + 0x40 + r.Uint64N(64), sel(), r.Uint64() & (flagVM - 1), fuzzVA + 0x4700, sel(), sel(), sel(), sel(), sel()}
+	cs, ss := sel(), sel()
+	if r.IntN(2) == 0 {
+		pair := [][2]uint64{{userCS, userDS}, {userCS32, userDS}, {kernelCS, kernelDS}}[r.IntN(3)]
+		cs, ss = pair[0], pair[1]
+	}
+	words := []uint64{fuzzVA + 0x40 + r.Uint64N(64), cs, r.Uint64() & (flagVM - 1), fuzzVA + 0x4700, ss, sel(), sel(), sel(), sel()}
+	if r.IntN(3) == 0 { // of a far return to an outer level, which may take as much as it pops from the stack
+		words = []uint64{words[0], cs, fuzzVA + 0x4700, ss, fuzzVA + 0x4700, ss, sel(), sel(), sel()}
+	}
 	size := one(2, 4, uint64(w.isa.Bits/8))
 	for i, v := range words {
 		w.mem.Write(0x805800+uint64(i)*size, le64(v)[:size]) // the stack
@@ -131,7 +143,6 @@ func (w *world) unusual(c *CPU, r *rand.Rand, user bool) {
 	c.R[rbx], c.R[rRIP] = fuzzVA+0x4400, fuzzVA
 	c.R[rax], c.R[rcx], c.R[rdx] = one(systemNumbers...), one(systemNumbers...), one(0, 0, 1, value(r)&c.AddrMask)
 	if r.IntN(3) == 0 {
-		c.R[rcx] = sel()
-		c.R[rax] = sel()
+		c.R[rax], c.R[rcx] = sel(), sel()
 	}
 }
