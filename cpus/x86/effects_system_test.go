@@ -11,8 +11,8 @@ import (
 	"kprobesim/cpus/cpustest"
 )
 
-// systemCode is what systemEffects executes: instructions that read descriptors, gates, stacks, control and model-specific
-// registers. What they are followed by is random, too, so that operands may be anything.
+// systemCode lists the instructions that systemEffects executes. They read descriptors, gates, stacks, control and model-specific
+// registers. Random bytes follow each.
 var systemCode = []struct {
 	name string
 	code []string // of which one is drawn; memory operands are at (%rbx), numbers are in %eax and %ecx
@@ -33,7 +33,7 @@ var systemCode = []struct {
 	{"decimal numbers", []string{"\x27", "\x2f", "\x37", "\x3f", "\xd4\x0a", "\xd5\x0a", "\x62\x03"}},
 }
 
-// systemNumbers are what moves to and from registers get: numbers of leaves and model-specific registers, and parts of control registers.
+// systemNumbers are operands: numbers of leaves and of model-specific registers, and values of control registers.
 var systemNumbers = []uint64{
 	0, 1, 2, 3, 4, 7, 0xb, 0xd, 0x80000000, 0x80000001, 0x80000007, 0x80000008, 0x10, 0x1b, 0x174, 0x175, 0x176, 0x277, 0x1d9, 0x1db, eferSCE | eferLME | eferNXE, eferNXE, 0xfee00900,
 	msrEFER, 0xc0000081, 0xc0000082, 0xc0000083, 0xc0000084, 0xc0000100, 0xc0000101, 0xc0000102, 0xc0000103,
