@@ -75,6 +75,11 @@ func checkFunctionsHaveLines(t *testing.T, im *Image) {
 		phases[im.Phase(s.Addr)] = true
 		file, line, ok := im.Line(s.Addr)
 		require.That(t, ok && line >= 1 && !strings.HasPrefix(file, "/") && !strings.HasPrefix(file, ".."), "%s at %#x comes from %q:%d, %v", s.Name, s.Addr, file, line, ok)
+		base := filepath.Base(file)
+		first, ok := im.LineIn(base, line, s.Addr, s.Addr+s.Size)
+		next, again := im.LineIn(base, line, s.Addr+1, s.Addr+s.Size)
+		_, none := im.LineIn(base, line, s.Addr, s.Addr)
+		require.That(t, ok == (first == s.Addr) && (ok || strings.HasSuffix(base, ".S")) && !none && (!again || next > s.Addr && next < s.Addr+s.Size), "%s:%d is at %#x, %v, and at %#x", file, line, first, ok, next)
 		got, off, _ := im.At(s.Addr)
 		require.That(t, off == 0 && got.Addr == s.Addr, "At(%s) is %s+%#x", s.Name, got.Name, off)
 	}
