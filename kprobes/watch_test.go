@@ -135,6 +135,15 @@ func TestWatchpointsTakeRegisters(t *testing.T) {
 	})
 }
 
+// TestWatchTypes reads the words of watchpoints that machines have.
+func TestWatchTypes(t *testing.T) {
+	for _, w := range []WatchType{WatchExecute, WatchWrite, WatchAccess} {
+		got, err := ParseWatchType(w.String())
+		require.That(t, got == w && err == nil, "%v is read as %v, %v", w, got, err)
+	}
+	require.Error(t, require.Err(ParseWatchType("port")), "machines have no ports; use execute, write or access", "port")
+}
+
 func TestWatchpointsRefused(t *testing.T) {
 	eachWatching(t, func(l *live) {
 		for _, x := range []struct {

@@ -167,3 +167,29 @@ func TestMark(t *testing.T) {
 		require.Equal(t, to(t, c), vecSupervisorCall, "where nobody asks")
 	}
 }
+
+// TestArguments reads the arguments of a function: four in registers, the others on the stack.
+func TestArguments(t *testing.T) {
+	w := newWorld(t, cpus.Throughput, []uint32{insnNop})
+	c := w.cpu()
+	for i := range 4 {
+		c.R[i] = uint64(10 + i)
+	}
+	c.R[rSP] = testCode + 0x100
+	w.words(testCode-kernelMap+0xfc, 13, 14, 15, 16)
+	for i := range 7 {
+		require.Equal(t, c.Arg(i), uint64(10+i), "argument %d", i)
+	}
+}
+
+// TestLeftOut names parts of the architecture that are not modelled, and nothing of what is.
+func TestLeftOut(t *testing.T) {
+	for word, want := range map[uint32]string{
+		0xf2000110: "Advanced SIMD", 0xf3b00000: "Advanced SIMD", 0xf421070f: "Advanced SIMD",
+		0xf451f000: "", 0xf551f000: "", // preloads
+		0xee300a00: "floating point", 0xed910b00: "floating point", 0xee000e10: "coprocessor 14", 0xec510f00: "coprocessor 15",
+		0xef000000: "", 0xe7f000f0: "", 0xe0000000: "",
+	} {
+		require.Equal(t, leftOut(word), want, "%#x", word)
+	}
+}
