@@ -110,6 +110,16 @@ func TestRealModeRefused(t *testing.T) {
 	}
 }
 
+// TestRealModeStack pushes a word where a stack of 16 bits has room for eight bytes on both sides, and is refused a byte further.
+func TestRealModeStack(t *testing.T) {
+	for sp, fits := range map[uint64]bool{7: false, 8: true, 0xfff8: true, 0xfff9: false} {
+		_, c := startReal(t, ISA64(), []byte{0x50}, nil) // push %ax
+		c.R[rsp] = sp
+		c.Steps(1, 1<<40)
+		require.That(t, (c.Counts.Unmodelled == 0) == fits && (!fits || c.R[rsp] == sp-2), "from %#x to %#x: %d refused", sp, c.R[rsp], c.Counts.Unmodelled)
+	}
+}
+
 // FuzzReal executes any bytes as 16-bit code.
 func FuzzReal(f *testing.F) {
 	f.Add(realTrampoline)
