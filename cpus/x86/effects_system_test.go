@@ -3,6 +3,7 @@ package x86
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
 	"testing"
@@ -67,6 +68,23 @@ func systemEffects(t *testing.T, e *cpustest.Effects) {
 					e.Note(crc32.ChecksumIEEE(w.mem.Bytes(at, 0x80)))
 				}
 			}
+		}
+	}
+}
+
+// decimalEffects adjusts every number of a byte with every carry.
+func decimalEffects(t *testing.T, e *cpustest.Effects) {
+	w := newWorld(t, ISA32(), cpus.Throughput, nil)
+	fuzzPages(w, nil)
+	c := w.cpu()
+	for _, op := range []byte{0x27, 0x2f, 0x37, 0x3f} {
+		e.Group(fmt.Sprintf("decimal %02x", op))
+		w.mem.Write(0x800000, []byte{op})
+		for n := range uint64(4 * 256) {
+			c.setFlags(n>>8&1*flagCF|n>>9*flagAF, arith)
+			c.R[rax], c.R[rRIP] = 0x1200|n&0xff, fuzzVA
+			c.Steps(1, 1<<60)
+			e.Note([]uint64{c.R[rax], c.flags()})
 		}
 	}
 }

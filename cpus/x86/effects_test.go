@@ -60,6 +60,7 @@ func TestEffects(t *testing.T) {
 		}
 	}
 	systemEffects(t, e)
+	decimalEffects(t, e)
 	cpustest.Machines(t, e, func(t *testing.T, n int, seed uint64) *cpustest.Rig[*CPU] { return newChurn(t, n, seed).rig })
 	e.Compare(t, *update)
 }

@@ -231,7 +231,7 @@ func TestRefused(t *testing.T) {
 	clear(unordered[0x1000+linuxtest.TextSize+0x100 : 0x1000+linuxtest.TextSize+0x400])
 	for want, b := range map[string][]byte{
 		"is neither an ELF file nor a bzImage":         make([]byte, 4096),
-		"has boot protocol 2.7":                        old,
+		"has boot protocol 2.7: kernels":               old,
 		"is truncated":                                 packed[:len(packed)-8],
 		"damaged payload (gzip":                        bad,
 		"payload of unknown compression (6c 7a 6f 70)": linuxtest.Boxed([]byte("lzop....")),
