@@ -53,7 +53,7 @@ func TestCPUIDTable(t *testing.T) {
 		{ISA64(), leafExtended + 1, 0, leaf{0, 0, extendedC, extendedD}},
 		{ISA32(), leafExtended + 1, 0, leaf{0, 0, 0, 1 << 20}},
 		{ISA32(), 1, 0, leaf{0x10676, 0x10800, 0, featuresD}},
-		{ISA32(), leafSizes, 0, leaf{32<<8 | 36}}, // the least that PAE has (SDM vol. 3, 4.1.4)
+		{ISA32(), leafSizes, 0, leaf{32<<8 | 36}},
 		{ISA64(), leafSizes, 0, leaf{48<<8 | 38}},
 	} {
 		require.Equal(t, cpuidOf(t, x.isa, a, x.eax, x.ecx), x.want, "%s: leaf %#x, %d", x.isa.Name, x.eax, x.ecx)
