@@ -35,6 +35,9 @@ type Config struct {
 	// Untimed runs without the cost model: every instruction takes a cycle, and caches and predictors stay as they are.
 	// A machine that goes on from a snapshot of such a run may have the model again.
 	Untimed bool
+	// Persistent is so much memory more, in bytes, which the map of memory of a PC calls persistent. A kernel's driver makes a
+	// disk of it (PersistentAt).
+	Persistent int
 }
 
 // Defaults of Config.
@@ -60,17 +63,44 @@ func New(c Config) (*sim.Machine, error) {
 	if c.Budget == 0 {
 		c.Budget = clock.FromCycles(DefaultBudget * c.CPU.Hz)
 	}
-	if int64(c.RAM) > mostRAM {
-		return nil, fmt.Errorf("%d bytes of memory: at most 3 GiB are modelled beside a PC's devices", c.RAM)
+	if c.ram() > mostRAM {
+		return nil, fmt.Errorf("%d bytes of memory: at most 3 GiB are modelled beside a PC's devices", c.ram())
+	}
+	if c.Persistent > 0 {
+		if err := Disks(c.Kernel); err != nil {
+			return nil, err
+		}
 	}
 	bare, err := c.load()
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", c.Kernel.Image.Name, err)
 	}
 	return sim.New(sim.Config{
-		ISA: ISA(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: c.CPUs, RAM: c.RAM, Image: c.Kernel.Image, Budget: c.Budget,
+		ISA: ISA(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: c.CPUs, RAM: int(c.ram()), Image: c.Kernel.Image, Budget: c.Budget,
 		TimerHz: c.TimerHz, Bare: bare, Print: c.Print, Halt: c.Halt, Zeroed: c.Zeroed, Attach: c.Attach,
 	})
+}
+
+// Disks reports an error for a kernel that makes no disk of persistent memory.
+func Disks(k *kernel.Kernel) error {
+	if k.Image.Machine == elf.EM_ARM {
+		return errors.New("a disk is memory that the map of a PC calls persistent, and a kernel of ARM gets no such map: put the files into the root")
+	}
+	return nil
+}
+
+// section divides the addresses at which persistent memory begins and ends: a kernel describes it in such pieces.
+const section = 2 << 20
+
+// PersistentAt is the physical address of persistent memory.
+func (c *Config) PersistentAt() uint64 { return (uint64(c.RAM) + section - 1) &^ (section - 1) }
+
+// ram is how much memory there is, with what is persistent.
+func (c *Config) ram() int64 {
+	if c.Persistent == 0 {
+		return int64(c.RAM)
+	}
+	return int64(c.PersistentAt()) + (int64(c.Persistent)+section-1)&^(section-1)
 }
 
 // ISA is the instruction set of a kernel.
@@ -133,7 +163,7 @@ func (c *Config) load() (*sim.Bare, error) {
 	if len(c.Initrd) == 0 {
 		at = 0
 	}
-	p, err := params(c.Kernel, c.Command, at, uint64(len(c.Initrd)), ram)
+	p, err := c.params(at)
 	if err != nil {
 		return nil, err
 	}

@@ -122,6 +122,7 @@ func TestRefused(t *testing.T) {
 		"the command line has 5000 bytes, and the kernel takes 2047": func(c *distro.Config) { c.Command = strings.Repeat("x", 5000) },
 		"16 MiB of memory are too few":                               func(c *distro.Config) { c.RAM = 16 << 20 },
 		"at most 3 GiB are modelled":                                 func(c *distro.Config) { c.RAM = math.MaxInt },
+		"3223322624 bytes of memory: at most 3 GiB":                  func(c *distro.Config) { c.RAM, c.Persistent = 1<<30+1, 1<<31-1 },
 		"give the machine more":                                      func(c *distro.Config) { c.Initrd = make([]byte, 20<<20) },
 	} {
 		c := config(t, linuxtest.Kernel{Bits: 64, Code: speaks})

@@ -22,6 +22,9 @@ func (c *Config) Fingerprint() (sum [sha256.Size]byte, err error) {
 		ram = DefaultRAM
 	}
 	fmt.Fprintf(h, "cpus %d ram %d timer %d board %T\n", max(c.CPUs, 1), ram, c.TimerHz, c.Board) // what the board's devices hold is in the state
+	if c.Persistent > 0 {
+		fmt.Fprintf(h, "persistent %d\n", c.Persistent)
+	}
 	err = describe(h, "cpu", reflect.ValueOf(c.CPU))
 	return [sha256.Size]byte(h.Sum(nil)), err
 }

@@ -89,6 +89,7 @@ func TestRecall(t *testing.T) {
 		"board":   func(c *Config) { c.Board = dated{2} },
 		"CPUs":    func(c *Config) { c.CPUs++ },
 		"memory":  func(c *Config) { c.RAM = 1 << 20 },
+		"disk":    func(c *Config) { c.Persistent = 1 },
 		"command": func(c *Config) { c.Command += " " },
 		"files":   func(c *Config) { c.Initrd = []byte("other") },
 		"tree":    func(c *Config) { c.Tree = []byte("tree") },

@@ -59,6 +59,11 @@ func TestLoads(t *testing.T) {
 	data.Image.Entry += 2 * mib
 	bare := of(x64, 64*mib, 5000, 2, "quiet")
 	bare.Board = dated{}
+	disk := func(ram, n int) Config {
+		c := of(x64, ram, 0, 1, "")
+		c.Persistent = n
+		return c
+	}
 	plain := versatile(64*mib, 5000)
 	plain.Board = firmware{}
 	var out strings.Builder
@@ -67,12 +72,17 @@ func TestLoads(t *testing.T) {
 		of(x64, 21*mib, 0, 1, ""), of(x64, 21*mib+4096, 4096, 1, ""), of(x64, 21*mib+4096, 4097, 1, ""), of(x64, 21*mib-1, 0, 1, ""), of(x64, 64*mib, 65*mib, 1, ""), of(low, 64*mib, 0, 1, ""), of(tiny, 64*mib, 0, 1, ""),
 		of(outside, 64*mib, 0, 1, ""), of(data, 64*mib, 0, 1, ""), bare,
 		versatile(64*mib, 5000), versatile(1024*mib, 0), versatile(1024*mib+1, 0), versatile(64*mib, 65*mib), versatile(64*mib, 63*mib), versatile(6*mib, 5000), plain,
+		disk(64*mib, 1), disk(65*mib, 2*mib), disk(64*mib, 2*mib+1),
 	} {
 		b, err := c.load()
 		if fmt.Fprintf(&out, "%d: %v\n", i, err); err != nil {
 			continue
 		}
 		fmt.Fprintf(&out, "\tat %#x with %#x, stack %#x, tables %#x, root %#x, others %#x\n", b.PC, b.Args, b.SP, b.Tables, b.Root, b.Others)
+		if c.Persistent > 0 {
+			p := b.Chunks[0].Data
+			fmt.Fprintf(&out, "\t%d bytes of memory, %d ranges, the third %x\n", c.ram(), p[fieldE820Entries], p[fieldE820+2*e820Bytes:][:e820Bytes])
+		}
 		for _, chunk := range b.Chunks {
 			fmt.Fprintf(&out, "\t%#x: %d bytes, sha256 %.4x\n", chunk.PA, len(chunk.Data), sha256.Sum256(chunk.Data))
 		}

@@ -3,8 +3,6 @@ package distro
 import (
 	"encoding/binary"
 	"fmt"
-
-	kernel "kprobesim/image/linux"
 )
 
 // Where the loader puts things, in memory below 640 KiB. A kernel keeps its first megabyte free and reads
@@ -37,6 +35,7 @@ const (
 	fieldE820        = 0x2d0
 	e820Bytes        = 20
 	e820RAM          = 1
+	e820Persistent   = 12 // of NVDIMMs before the firmware had tables for them
 
 	loaderUndefined = 0xff // a boot loader without an assigned number
 	loadedHigh      = 1 << 0
@@ -48,28 +47,32 @@ const (
 	defaultCommandMax = 2047
 )
 
-// params are the boot parameters of a kernel.
-func params(k *kernel.Kernel, command string, initrdAt, initrdSize, ram uint64) ([]byte, error) {
+// params are the boot parameters, with the address of the initial file system.
+func (c *Config) params(initrdAt uint64) ([]byte, error) {
 	p, le := make([]byte, paramsSize), binary.LittleEndian
-	copy(p[fieldHeader:fieldE820], k.Header)
-	if k.Header == nil {
+	copy(p[fieldHeader:fieldE820], c.Kernel.Header)
+	if c.Kernel.Header == nil {
 		le.PutUint16(p[fieldBootFlag:], 0xaa55)
 		copy(p[fieldMagic:], "HdrS")
 		le.PutUint16(p[fieldVersion:], 0x20f)
 	}
-	if most := limit(p, fieldCommandMax, defaultCommandMax); uint64(len(command)) > most {
-		return nil, fmt.Errorf("the command line has %d bytes, and the kernel takes %d: shorten it", len(command), most)
+	if most := limit(p, fieldCommandMax, defaultCommandMax); uint64(len(c.Command)) > most {
+		return nil, fmt.Errorf("the command line has %d bytes, and the kernel takes %d: shorten it", len(c.Command), most)
 	}
 	p[fieldLoader] = loaderUndefined
 	p[fieldLoadFlags] |= loadedHigh
 	le.PutUint32(p[fieldCommandLine:], commandAt)
 	le.PutUint32(p[fieldInitrd:], uint32(initrdAt))
-	le.PutUint32(p[fieldInitrdSize:], uint32(initrdSize))
-	for i, r := range [][2]uint64{{0, lowEnd}, {highStart, ram}} {
+	le.PutUint32(p[fieldInitrdSize:], uint32(len(c.Initrd)))
+	ranges := [][3]uint64{{0, lowEnd, e820RAM}, {highStart, uint64(c.RAM), e820RAM}}
+	if c.Persistent > 0 {
+		ranges = append(ranges, [3]uint64{c.PersistentAt(), uint64(c.ram()), e820Persistent})
+	}
+	for i, r := range ranges {
 		e := p[fieldE820+e820Bytes*i:]
 		le.PutUint64(e, r[0])
 		le.PutUint64(e[8:], r[1]-r[0])
-		le.PutUint32(e[16:], e820RAM)
+		le.PutUint32(e[16:], uint32(r[2]))
 		p[fieldE820Entries]++
 	}
 	return p, nil

@@ -29,6 +29,10 @@ func Command(n int) string {
 	return bareCommand + shortCommand
 }
 
+// WithDisk are parameters of the kernel with which it finds persistent memory: it lists what is not its own memory once it has looked
+// for PCI, and looks no further than for an address register with this option.
+func WithDisk(command string) string { return strings.Replace(command, "pci=off", "pci=conf1", 1) }
+
 // CommandOf are the parameters of a kernel of an instruction set for a number of CPUs, where none are given.
 func CommandOf(isa *cpus.ISA, n int) string {
 	if isa.Machine == elf.EM_ARM {

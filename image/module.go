@@ -36,22 +36,26 @@ func (im *Image) Fork() *Image {
 // Modules returns the modules that are loaded, in the order of loading.
 func (im *Image) Modules() []Module { return slices.Clone(im.modules) }
 
-// AddModule makes the names and addresses of a module known: look-ups find symbols by "name" where the kernel has none of
+// AddModule makes the names and addresses of modules known: look-ups find symbols by "name" where the kernel has none of
 // that name, and by "module:name" always. It fails for a module of a name that is loaded, and for code in a section of an
-// unknown phase. Code in a section that is of no phase is that of handlers.
-func (im *Image) AddModule(m Module) error {
-	if slices.ContainsFunc(im.modules, func(o Module) bool { return o.Name == m.Name }) {
-		return fmt.Errorf("module %s is loaded already", m.Name)
-	}
-	for _, s := range m.Sections {
-		if _, err := phaseOf(s.Name); err != nil {
-			return fmt.Errorf("module %s: %w", m.Name, err)
+// unknown phase, and then adds none. Code in a section that is of no phase is that of handlers.
+func (im *Image) AddModule(more ...Module) error {
+	all := slices.Clip(im.modules)
+	for _, m := range more {
+		if slices.ContainsFunc(all, func(o Module) bool { return o.Name == m.Name }) {
+			return fmt.Errorf("module %s is loaded already", m.Name)
 		}
+		for _, s := range m.Sections {
+			if _, err := phaseOf(s.Name); err != nil {
+				return fmt.Errorf("module %s: %w", m.Name, err)
+			}
+		}
+		all = append(all, m)
 	}
 	if im.kernel == nil {
 		im.kernel = im.Fork()
 	}
-	im.modules = append(slices.Clip(im.modules), m)
+	im.modules = all
 	im.reindex()
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"kprobesim/sim"
 )
 
-// Legacy is a PC as kernels of distributions find one without ACPI and PCI: beside local APICs, where CPUID says so,
+// Legacy is a PC as kernels of distributions find one without ACPI and devices of PCI: beside local APICs, where CPUID says so,
 // which firmware has left in virtual wire mode, two 8259A interrupt controllers, an 8254 timer with port 61h, a CMOS clock
 // and a serial port at 3f8h. Every other port reads ones. What would reset the machine ends the run. A PC with several CPUs
 // has an I/O APIC beside the controllers, with the inputs that the tables of Firmware say.
@@ -93,6 +93,7 @@ type legacy struct {
 	io       *ioapic // nil where there is one CPU, which gets its interrupts from the controllers
 	portB    uint8   // port 61h, the part that is written
 	portA    uint8   // port 92h
+	pci      uint32  // the address at cf8h of PCI's configuration, which is empty
 	at       clock.Ticks
 	timer    sim.EventID
 	edge     int64 // the count at which timer comes

@@ -109,7 +109,7 @@ func TestPorts(t *testing.T) {
 		v := d.Load(p, 1)
 		require.That(t, there[p] || v == 0xff, "port %#x reads %#x where nothing is", p, v)
 	}
-	require.Equal(t, d.Load(0xcf8, 4), 0xffffffff, "PCI's address reads")
+	require.Equal(t, d.Load(0xcf8, 4), 0, "PCI's address reads")
 	out(d, 0x70, 9, 0x71, 0x24, 0x70, 50)
 	require.Equal(t, d.Load(0x71, 1), 0x19, "century")
 }
@@ -127,7 +127,11 @@ func TestResets(t *testing.T) {
 		require.That(t, err == nil && g.Machine.Ended() == reason, "%q, %v; want %q", g.Machine.Ended(), err, reason)
 	}
 	g, _, d := newLegacy(t, "ready")
-	d.Store(0xcf8, 4, 0xffffffff) // as a kernel restores the address of PCI that it has read
+	d.Store(0xcf8, 4, 0xffffffff) // the reset control register is not written by this
+	require.Equal(t, d.Load(0xcf8, 4), 0x80fffffc, "the address of PCI keeps of all bits")
+	require.Equal(t, d.Load(0xcfc, 4), 0xffffffff, "there, PCI has no device")
+	d.Store(0xcf8, 2, 0)
+	require.Equal(t, d.Load(0xcf8, 4), 0x80fffffc, "half of the address is not written")
 	out(d, 0x43, 0x32)
 	want := "cpu 0 programmed a counter of the timer for mode 1, which is not modelled"
 	err := g.Run()

@@ -12,6 +12,9 @@ func (b ports) now() { b.p.at = max(b.p.at, b.p.m.Time(b.cpu)) }
 
 // Load implements cpus.Device.
 func (b ports) Load(port uint64, size int) uint64 {
+	if port == portPCI && size == 4 {
+		return uint64(b.p.pci)
+	}
 	b.now()
 	v := uint64(0)
 	for i := range size {
@@ -20,10 +23,11 @@ func (b ports) Load(port uint64, size int) uint64 {
 	return v
 }
 
-// Store implements cpus.Device. The word at cf8h is PCI's address, which is not there, and not the reset control register
-// in its middle.
+// Store implements cpus.Device. The word at cf8h is the address of PCI's configuration mechanism 1 (PCI Local Bus Specification,
+// 3.2.2.3.2), and not the reset control register in its middle.
 func (b ports) Store(port uint64, size int, v uint64) {
 	if port == portPCI && size == 4 {
+		b.p.pci = uint32(v) & pciAddress
 		return
 	}
 	b.now()
@@ -44,6 +48,9 @@ const (
 	portPCI                = 0xcf8
 	portReset              = 0xcf9
 )
+
+// pciAddress are the bits of PCI's address that are kept.
+const pciAddress = 0x80fffffc
 
 // load reads a port. Where nothing is, all bits are ones.
 func (p *legacy) load(port uint16) uint8 {

@@ -337,7 +337,7 @@ func (a *attacher) kprobe() error {
 	}
 	m := a.Memory()
 	attr := a.probe(kind, a.Way == Kretprobe)
-	attr.u64(56, m.text(a.Target))
+	attr.u64(56, m.Text(a.Target))
 	attr.u64(64, a.Offset)
 	err = a.perf(m, attr)
 	if is(err, noEntry) {
@@ -374,7 +374,7 @@ func (a *attacher) kprobeMulti() error {
 		attr.u32(16, 1)
 	}
 	list := make(fields, 8)
-	list.u64(0, m.text(a.Target))
+	list.u64(0, m.Text(a.Target))
 	attr.u32(20, 1)
 	attr.u64(24, m.put(list))
 	_, err := bpf(a, a.what, linkCreate, m, attr)
@@ -387,7 +387,7 @@ func (a *attacher) tracing() error { return a.raw(0, a.Memory()) }
 // rawTracepoint attaches to a tracepoint by its name without a group.
 func (a *attacher) rawTracepoint() error {
 	m := a.Memory()
-	return a.raw(m.text(event(a.Target)), m)
+	return a.raw(m.Text(event(a.Target)), m)
 }
 
 func (a *attacher) raw(name uint64, m *Memory) error {

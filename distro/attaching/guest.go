@@ -39,8 +39,8 @@ func (m *Memory) put(b []byte) uint64 {
 	return at
 }
 
-// text lays a text out with a zero behind it.
-func (m *Memory) text(s string) uint64 { return m.put(append([]byte(s), 0)) }
+// Text lays a text out with a zero behind it.
+func (m *Memory) Text(s string) uint64 { return m.put(append([]byte(s), 0)) }
 
 // at returns the bytes at an address that put has returned.
 func (m *Memory) at(addr uint64) []byte { return m.Data[addr-m.Base:] }

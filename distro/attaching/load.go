@@ -253,7 +253,7 @@ func (o *order) once(g Guest, log int) (int64, error) {
 	attr.u32(0, o.kind)
 	attr.u32(4, uint32(len(o.code)/slot))
 	attr.u64(8, m.put(o.code))
-	attr.u64(16, m.text(o.license))
+	attr.u64(16, m.Text(o.license))
 	attr.u32(44, o.flags)
 	attr.u32(68, o.attached)
 	attr.u32(108, o.typ)

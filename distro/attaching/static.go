@@ -114,7 +114,7 @@ func (a *attacher) usdt() error {
 		m := a.Memory()
 		attr := a.probe(kind, false)
 		attr.u64(8, s.listeners<<32)
-		attr.u64(56, m.text(b.path))
+		attr.u64(56, m.Text(b.path))
 		attr.u64(64, s.at)
 		if err := a.perf(m, attr); err != nil {
 			return err

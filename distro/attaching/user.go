@@ -116,7 +116,7 @@ func (a *attacher) uprobe() error {
 	}
 	m := a.Memory()
 	attr := a.probe(kind, a.Way == Uretprobe)
-	attr.u64(56, m.text(path))
+	attr.u64(56, m.Text(path))
 	attr.u64(64, at)
 	return a.perf(m, attr)
 }
@@ -130,7 +130,7 @@ func (a *attacher) uprobeMulti() error {
 	m, attr := a.Memory(), make(fields, 64)
 	attr.u32(0, uint32(a.fd))
 	attr.u32(8, attachUprobeMulti)
-	attr.u64(16, m.text(path))
+	attr.u64(16, m.Text(path))
 	list := make(fields, 8)
 	list.u64(0, at)
 	attr.u64(24, m.put(list))

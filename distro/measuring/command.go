@@ -81,15 +81,23 @@ func (s Status) Err() error {
 	return nil
 }
 
-// BootWorking boots a kernel for commands. The root file system is a cpio archive, packed or not. It fails for
-// kernels of i386.
-func BootWorking(c distro.Config, root []byte) (*Lab, error) {
+// BootWorking boots a kernel for commands. The root file system is a cpio archive, packed or not; d is mounted in it before each
+// command, as it is here, if it is not nil. It fails for kernels of i386.
+func BootWorking(c distro.Config, root []byte, d *Disk) (*Lab, error) {
 	f, err := distro.Work(c.Kernel)
 	if err != nil {
 		return nil, err
 	}
 	c.Initrd = root
-	return boot(c, f)
+	if d == nil {
+		return boot(c, f)
+	}
+	c.Persistent = len(d.Image)
+	l, err := boot(c, f)
+	if err == nil {
+		l.disk = d
+	}
+	return l, err
 }
 
 // Within is the lab with a bound of simulated time for each of its runs.
@@ -109,6 +117,9 @@ func (l *Lab) Command(o Command, w Watch) (*Outcome, error) {
 	s, err := l.start()
 	if err != nil {
 		return nil, err
+	}
+	if err := l.disk.mount(s, l.config.PersistentAt()); err != nil {
+		return nil, fmt.Errorf("disk: %w", err)
 	}
 	if err := s.tool(&o); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func TestCommand(t *testing.T) {
 		require.Must(distro.Background(k))(t),
 		{Name: "bin/sine", Mode: distro.ModeProgram, Data: sine(t, k)},
 		{Name: ".input", Mode: distro.ModeFile, Data: []byte("hello\n")},
-	}))
+	}), nil)
 	require.NoError(t, err)
 	const loop = "cat; kprobesim mark begin; for i in 1 2 3 4 5 6 7; do echo $i; done >/dev/null; kprobesim mark end; echo end"
 	order := func(script string, a *attaching.Attachment) measuring.Command {

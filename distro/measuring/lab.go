@@ -17,6 +17,7 @@ type Lab struct {
 	config  distro.Config
 	program *program
 	root    []byte      // an archive of the files around the program; nil for none
+	disk    *Disk       // nil for none
 	cpu     int         // on which the program waits
 	booted  clock.Ticks // when it came to wait
 	fields  taskFields

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/xi2/xz"
 
 	"kprobesim/distro"
 )
@@ -25,10 +26,14 @@ const Most = 1 << 30
 // mostDeflated is how many bytes one byte of gzip becomes at most (zlib's technical details: 1032).
 const mostDeflated = 1032
 
+// xzWindow bounds the dictionary of xz, in bytes: that of its highest preset.
+const xzWindow = 64 << 20
+
 // Heads by which archives are known.
 const (
 	gzipHead = "\x1f\x8b"
 	zstdHead = "\x28\xb5\x2f\xfd"
+	xzHead   = "\xfd7zXZ\x00"
 	cpioHead = "070701"
 	cpioSum  = "070702" // the same with checksums, which nobody looks at
 )
@@ -39,7 +44,7 @@ func (t Tree) Archive(b []byte) (*Image, error) { return t.ArchiveOf(elf.EM_X86_
 
 // ArchiveOf is Archive for programs of an instruction set.
 func (t Tree) ArchiveOf(machine elf.Machine, b []byte) (*Image, error) {
-	b, err := unpacked(b, Most)
+	b, err := Unpack(b, Most)
 	switch {
 	case err != nil:
 		return nil, err
@@ -51,8 +56,8 @@ func (t Tree) ArchiveOf(machine elf.Machine, b []byte) (*Image, error) {
 	return nil, t.tar(b, false)
 }
 
-// unpacked unpacks bytes that gzip or zstd has packed, up to some bytes. Others stay as they are.
-func unpacked(b []byte, limit int) ([]byte, error) {
+// Unpack unpacks bytes that gzip, zstd or xz has packed, up to some bytes. Others stay as they are.
+func Unpack(b []byte, limit int) ([]byte, error) {
 	var r io.Reader
 	var size uint32 // as far as it is known
 	switch {
@@ -68,6 +73,12 @@ func unpacked(b []byte, limit int) ([]byte, error) {
 			return nil, fmt.Errorf("damaged: %w", err)
 		}
 		defer z.Close()
+		r = z
+	case bytes.HasPrefix(b, []byte(xzHead)):
+		z, err := xz.NewReader(bytes.NewReader(b), xzWindow)
+		if err != nil {
+			return nil, fmt.Errorf("damaged: %w", err)
+		}
 		r = z
 	case len(b) > limit:
 		return nil, tooLarge()
@@ -102,7 +113,7 @@ func (t Tree) tar(b []byte, layer bool) error {
 		case err != nil && n > 0:
 			return fmt.Errorf("damaged behind its first %d files: %w", n, err)
 		case err != nil:
-			return errors.New("is neither a folder nor an archive of the kinds tar and cpio, packed by gzip or zstd or not")
+			return errors.New("is neither a folder nor an archive of the kinds tar and cpio, packed by gzip, zstd or xz or not")
 		case outside(h.Name), h.Typeflag == tar.TypeLink && outside(h.Linkname):
 			return fmt.Errorf("%s: leads out of the root: make the archive again, with paths inside of it", h.Name)
 		case layer && strings.HasPrefix(path.Base(h.Name), whiteout):

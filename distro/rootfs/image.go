@@ -255,7 +255,7 @@ func (in *images) root(x *image) (Tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err = unpacked(b, left)
+		b, err = Unpack(b, left)
 		left -= len(b)
 		if err == nil && fmt.Sprintf("sha256:%x", sha256.Sum256(b)) != x.RootFS.Sums[i] {
 			err = fmt.Errorf("damaged: what is packed has another sum than %s: save the image again", x.RootFS.Sums[i])

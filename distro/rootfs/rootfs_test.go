@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"fmt"
 	"path"
 	"testing"
@@ -125,6 +126,14 @@ func TestArchive(t *testing.T) {
 	if !bytes.Equal(distro.Initrd(packed.Files()), want) {
 		t.Errorf("tar: files %s", names(packed))
 	}
+	// A file hi with the text hi, by `tar -c hi | xz -9`.
+	hi := require.Must(base64.StdEncoding.DecodeString("/Td6WFoAAATm1rRGAgAhARwAAAAQz1jM4Cf/AGNdADQaPBugolE3r8EVax9GfEPc4Edp1QXAqFn5wAWhbQ0GlmAC64Q0mn+7PGFhlb1pTmoZr5Ak06OJThYUVz0I" +
+		"5sTe0nw3gQGsV15WQd/7zuWxd0WRP/10URRpR/mvNhDcmVjeAAAAldedeYTvHHAAAX+AUAAAAPnUykOxxGf7AgAAAAAEWVo="))(t)
+	packed = rootfs.Tree{}
+	require.NoError(t, add(packed, hi))
+	require.Equal(t, string(packed["hi"].Data), "hi", "a file packed by xz")
+	require.Error(t, add(rootfs.Tree{}, hi[:40]), "damaged", "cut")
+	require.Error(t, add(rootfs.Tree{}, hi[:100]), "damaged", "cut")
 	require.Error(t, add(rootfs.Tree{}, []byte("nothing")), "is neither a folder nor an archive", "tree")
 	require.Error(t, add(rootfs.Tree{}, want[:len(want)-300]), "cpio archive is cut off", "tree")
 	damaged := bytes.Clone(want)

@@ -44,7 +44,9 @@ func benchOf(p *schema.Point) (*bench, error) {
 		boot := func() (*measuring.Lab, error) { return measuring.Boot(c) }
 		switch {
 		case l.Working != nil:
-			boot = func() (*measuring.Lab, error) { return measuring.BootWorking(c, l.Working.Archive) }
+			boot = func() (*measuring.Lab, error) {
+				return measuring.BootWorking(c, l.Working.Archive, diskOf(&l.Working.Disk))
+			}
 		case l.Attaching:
 			boot = func() (*measuring.Lab, error) { return measuring.BootAttaching(c) }
 		}
@@ -56,6 +58,18 @@ func benchOf(p *schema.Point) (*bench, error) {
 	}
 	b := made.(*bench)
 	return &bench{b.lab.Under(p.Halt), b.work}, nil
+}
+
+// diskOf is the disk of a program; nil for none.
+func diskOf(d *schema.Disk) *measuring.Disk {
+	if d.Image == nil {
+		return nil
+	}
+	out := &measuring.Disk{Image: d.Image, Type: d.Type, At: d.At}
+	for _, m := range d.Modules {
+		out.Modules = append(out.Modules, measuring.Module{Name: m.Path, File: m.File})
+	}
+	return out
 }
 
 // boardOf is the board around the CPUs.

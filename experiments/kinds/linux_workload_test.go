@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"kprobesim/distro"
 	"kprobesim/distro/rootfs/imagetest"
 	"kprobesim/experiments/exptest"
@@ -89,6 +91,45 @@ func TestLinuxWorkloadTool(t *testing.T) {
 		if got, ok := values[metric]; !ok || got != want {
 			t.Errorf("%s: %v, want %v of %v", metric, got, want, values)
 		}
+	}
+}
+
+// TestLinuxWorkloadDisk writes to a file system of a disk. Each point finds it as its image is, although the command before has written,
+// and code of the file system is no phase of a probe.
+func TestLinuxWorkloadDisk(t *testing.T) {
+	const what = "a program that writes to a disk under a packaged kernel"
+	hosttools.Kernels(t, "vmlinuz*-amd64", what)
+	mkfs := hosttools.Need(t, "mkfs.ext4", "e2fsprogs", what)
+	image := filepath.Join(t.TempDir(), "disk.img")
+	require.NoError(t, os.WriteFile(image, make([]byte, 16<<20), 0o600))
+	const id = "11111111-2222-4333-8444-555555555555"
+	made := exec.Command(mkfs, "-q", "-U", id, "-E", "hash_seed="+id, image)
+	made.Env = append(os.Environ(), "E2FSPROGS_FAKE_TIME=1700000000", "SOURCE_DATE_EPOCH=1700000000")
+	out, err := made.CombinedOutput()
+	require.Need(t, err == nil, "%v: %s", err, out)
+	const script = "kprobesim mark begin; dd if=/dev/zero of=/mnt/file bs=4096 count=20 2>/dev/null; sync; kprobesim mark end; ls /mnt; grep pmem /proc/mounts"
+	p, err := linuxLoader.Plan("linux-workload", []string{"workload.disk=" + image, "workload.mount=/mnt", "workload.command=[\"/bin/busybox\", \"sh\", \"-c\", \"" + script + "\"]"})
+	if err != nil && strings.Contains(err.Error(), "unpack the kernel's package") {
+		hosttools.Missing(t, what, err.Error())
+	}
+	require.Need(t, err == nil && p.Lacking == nil, "%v", err)
+	for _, name := range []string{"none", "fentry"} {
+		pt := require.Must(p.Point(name))(t)
+		m := require.Must(kinds.Measure(pt))(t)
+		require.Equal(t, m.Console, "file\nlost+found\n/dev/pmem0 /mnt ext4 rw,relatime 0 0\n", "%s: the program prints", name)
+		values := valuesOf(t, pt, m)
+		if name == "none" {
+			continue
+		}
+		dispatch, back := values[results.PhaseMetric("dispatch")], values[results.PhaseMetric("return")]
+		require.That(t, values["events"] == 21 && dispatch > 0 && dispatch < 500 && back > 0 && back < 500, "%s: %v", name, values)
+		functions := 0
+		for _, f := range require.Must(profile.ParseData(m.Profile))(t).Function {
+			if strings.HasPrefix(f.Name, "ext4:ext4_") {
+				functions++
+			}
+		}
+		require.That(t, functions > 20, "%d functions of the file system", functions)
 	}
 }
 

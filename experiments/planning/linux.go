@@ -38,6 +38,9 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 	pt.Image = &schema.Image{Image: &image.Image{Name: "linux"}}
 	if table := root.Get("linux"); table == nil || table.Get("append") == nil {
 		pt.Linux.Command = distro.CommandOf(pt.Target.ISA, int(pt.Linux.CPUs))
+		if w := pt.Linux.Working; w != nil && w.Disk.Path != "" {
+			pt.Linux.Command = distro.WithDisk(pt.Linux.Command)
+		}
 	}
 	file, err := kernelFile(root, e.Linux.Path, pt.Target.ISA)
 	if err != nil {

@@ -79,6 +79,11 @@ func (l *Loader) root(file *doc.Node, w *schema.Working, tools []*schema.UserToo
 	}
 	w.Archive = distro.Initrd(tree.Files())
 	w.Hash = outdir.Hash(w.Archive)
+	if w.Disk.Path != "" {
+		if err := l.disk(w, k); err != nil {
+			return fmt.Errorf("disk: %s: %w", w.Disk.Path, err)
+		}
+	}
 	l.depend("root", strings.Join(w.Root, "+"), w.Hash)
 	return nil
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -19,10 +20,21 @@ type Working struct {
 	Input   string   // path of what the program reads; "" for nothing
 	Marks   bool     // the region of interest is between marks
 	Warm    int64    // runs before it
+	Disk    Disk
 
 	Archive []byte // made by the planner: the root with the input, as a cpio archive
-	Hash    string // of it
+	Hash    string // of it and of the disk
 	Folder  string // where the program starts, by an image of the root
+}
+
+// Disk is a file system that the kernel mounts from memory.
+type Disk struct {
+	Path string // of its image; "" for none
+	At   string // the folder where it is mounted
+
+	Image   []byte       // read by the planner, as the rest; nil for none
+	Type    string       // of the file system
+	Modules []UserModule // the drivers, in the order of their insertion
 }
 
 // workingKey has the inputs of a measurement.
@@ -70,6 +82,10 @@ func ReadWorking(r *doc.Reader) *Working {
 		Marks:   doc.Opt(r, "region", regionCommand, doc.OneOf(regionCommand, regionMarks)) == regionMarks,
 		Warm:    doc.Opt(r, "warmup", 0, doc.Int(0, maxWarm)),
 	}
+	w.Disk = Disk{Path: doc.Opt(r, "disk", "", besideFile), At: doc.Opt(r, "mount", "/disk", absolute)}
+	if r.Has("mount") && w.Disk.Path == "" {
+		r.Errorf("mount", "there is no disk: name the image of a file system by disk")
+	}
 	if r.Has("env") && w.Env == nil {
 		w.Env = []string{} // an empty one
 	}
@@ -77,6 +93,15 @@ func ReadWorking(r *doc.Reader) *Working {
 		r.Errorf("root", "a program needs files: name a folder or an archive")
 	}
 	return w
+}
+
+// absolute parses the path of a folder in the root.
+func absolute(n *doc.Node) (string, error) {
+	at, err := doc.Text(n)
+	if err == nil && (!path.IsAbs(at) || path.Clean(at) == "/") {
+		err = errors.New("write the path of a folder, from / on")
+	}
+	return at, err
 }
 
 // pathFirst wants a command to begin with the path of a program in the root.

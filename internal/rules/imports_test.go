@@ -105,7 +105,7 @@ var libraries = map[string][]string{
 	"github.com/pierrec/lz4/":          {"image"},
 	"github.com/anchore/go-lzo":        {"image"},
 	"github.com/parquet-go/parquet-go": {"results/formats"},
-	"github.com/xi2/xz":                {"image"},
+	"github.com/xi2/xz":                {"image", "distro/rootfs"},
 	"golang.org/x/text/":               {"results/tables", "results/figures"},
 	"github.com/google/pprof/":         {"sim", "experiments/reports", "experiments/kinds"},
 	"github.com/pelletier/go-toml/v2":  {"internal", "paper"},
