@@ -146,8 +146,7 @@ func (d *drivers) needed(name string, to *schema.Disk) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	for _, soft := range strings.Fields(strings.TrimPrefix(before, "pre:")) {
-		algorithm, ok := strings.CutPrefix(soft, "crypto-")
-		if generic := algorithm + "_generic"; ok && d.files[moduleKey(generic)] != "" {
+		if generic := strings.TrimPrefix(soft, "crypto-") + "_generic"; d.files[moduleKey(generic)] != "" {
 			depends += "," + generic
 		}
 	}

@@ -72,7 +72,8 @@ func TestDisk(t *testing.T) {
 	put("nvdimm/nd_btt.ko", "depends=libnvdimm")
 	put("nvdimm/nd_e820.ko", "depends=libnvdimm")
 	put("fs/ext4/ext4.ko", "depends=jbd2,mb-cache", "softdep=pre: crypto-sum other crypto-none")
-	put("fs/jbd2.ko")
+	put("fs/jbd2.ko", "softdep=pre: check")
+	put("crypto/check_generic.ko", "depends=")
 	put("crypto/sum_generic.ko", "depends=jbd2")
 	exptest.Write(t, modules, "modules.builtin", "kernel/fs/mb-cache.ko\nkernel/drivers/other.ko\n")
 
@@ -82,7 +83,7 @@ func TestDisk(t *testing.T) {
 	for _, m := range d.Modules {
 		names = append(names, m.Path)
 	}
-	require.Equal(t, strings.Join(names, " "), "libnvdimm nd_btt nd_pmem nd_e820 jbd2 sum_generic ext4", "modules")
+	require.Equal(t, strings.Join(names, " "), "libnvdimm nd_btt nd_pmem nd_e820 check_generic jbd2 sum_generic ext4", "modules")
 	require.Equal(t, d.Type+" "+d.At, "ext4 /disk", "the disk is mounted as")
 	require.That(t, string(d.Image) == ext4(), "the image is another one")
 	require.That(t, strings.Contains(p.Points[0].Linux.Command, "pci=conf1"), "the kernel gets %q", p.Points[0].Linux.Command)
