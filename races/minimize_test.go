@@ -38,6 +38,11 @@ func TestViolationIsMinimized(t *testing.T) {
 	if o, err := ReplayChoices(s, v, opt, "none", Shown{Lines: 5}, &b); err != nil || o.Violation != nil {
 		t.Errorf("without choices: %v, %v", o, err)
 	}
+	other := *found.Violation
+	other.Kind = Hung
+	found.Violation = &other
+	none := require.Must(Tell(s, v, opt, &found, 3, nil))(t)
+	require.That(t, none == nil, "a violation that is not met again is told as %v", none)
 }
 
 // TestHungSchedulesAreMinimized wants the few choices of a schedule that hangs within some 30 of them, though each executes all instructions of

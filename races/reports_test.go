@@ -51,6 +51,13 @@ func TestViolationsAreTold(t *testing.T) {
 	}
 }
 
+// TestReportMutants writes a table of what has caught mutants.
+func TestReportMutants(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, ReportMutants(&b, []Caught{{Mistake{Name: "m", Class: "order", Effect: "wrong"}, "x/2010", 12}, {Mistake{Name: "longer", Class: "lost", Effect: "none"}, "", 0}}))
+	require.Equal(t, b.String(), "mutant  class  effect  caught by  schedules\nm       order  wrong   x/2010     12\nlonger  lost   none    nothing    0\n", "the table")
+}
+
 // TestSpoilWantsItsInstruction fails where the guest's code has no instruction that a mistake is made in.
 func TestSpoilWantsItsInstruction(t *testing.T) {
 	l := labOf(t, "icache", "2010", Options{})

@@ -110,6 +110,18 @@ func TestMismatch(t *testing.T) {
 		c.setControl(mode)
 		require.Equal(t, c.Single == oneMismatch, mode == modeUser, "in mode %#x instructions are executed one by one", mode)
 	}
+	for mode, want := range map[uint32]string{ // by the levels none, privileged, user, both
+		modeUser: "1011", modeSystem: "1101", modeSupervisor: "1101", modeIRQ: "0101", modeAbort: "0101", modeUndefined: "0101",
+	} {
+		c.setControl(mode)
+		got := []byte("0000")
+		for level := range uint32(4) {
+			if c.atLevel(level << 1) {
+				got[level] = '1'
+			}
+		}
+		require.Equal(t, string(got), want, "in mode %#x registers are for it by their level", mode)
+	}
 	c.setControl(modeUser | psrT)
 	require.Equal(t, c.Single, oneMismatch|oneThumb, "in Thumb state")
 	c.debug.dscr = 0

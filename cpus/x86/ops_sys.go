@@ -304,13 +304,12 @@ func (c *CPU) sysret(to uint64, code uint16, long bool) {
 	c.R[rRIP] = to
 }
 
-// hlt waits for an interrupt. It ends the block, and interrupts are looked at before the CPU is
-// given up: one may be pending already.
+// hlt waits for an interrupt. It ends the block: one that has come since interrupts were looked at has the CPU look again before it is
+// given up.
 func hlt(c *CPU, _ *inst) {
 	if c.privileged() {
 		c.Halted = true
 		c.Stop |= engine.StopBlock
-		c.Check |= engine.CheckInterrupts
 	}
 }
 
