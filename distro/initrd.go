@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"embed"
-	"errors"
 	"fmt"
 
 	kernel "kprobesim/image/linux"
@@ -74,14 +73,8 @@ func Measure(k *kernel.Kernel) (File, error) { return programOf("measure-", k) }
 // Attach is that program with room for system calls of package attaching.
 func Attach(k *kernel.Kernel) (File, error) { return programOf("attach-", k) }
 
-// Work is the program of Attach with room for commands, which it runs. There is none for kernels of i386.
-func Work(k *kernel.Kernel) (File, error) {
-	f, err := programOf("work-", k)
-	if err != nil {
-		return f, errors.New("programs run under no kernel of i386: name one of x86-64 or ARM")
-	}
-	return f, nil
-}
+// Work is the program of Attach with room for commands, which it runs.
+func Work(k *kernel.Kernel) (File, error) { return programOf("work-", k) }
 
 // Runs fails for a program that a kernel does not run. One of x86-64 also runs programs of i386, and each says itself what is wrong with
 // what is no ELF file.

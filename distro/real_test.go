@@ -319,11 +319,9 @@ func TestInitIsFresh(t *testing.T) {
 		checkProgram(t, isa, "ask", "ask-", func() (distro.File, error) { return distro.Ask(made) })
 		checkProgram(t, isa, "measure", "measure-", func() (distro.File, error) { return distro.Measure(made) })
 		checkProgram(t, isa, "attach", "attach-", func() (distro.File, error) { return distro.Attach(made) })
-		if bits == 64 {
-			checkProgram(t, isa, "work", "work-", func() (distro.File, error) { return distro.Work(made) })
-			checkProgram(t, isa, "mark", "mark-", func() (distro.File, error) { return distro.Mark(made) })
-			checkProgram(t, isa, "background", "background-", func() (distro.File, error) { return distro.Background(made) })
-		}
+		checkProgram(t, isa, "work", "work-", func() (distro.File, error) { return distro.Work(made) })
+		checkProgram(t, isa, "mark", "mark-", func() (distro.File, error) { return distro.Mark(made) })
+		checkProgram(t, isa, "background", "background-", func() (distro.File, error) { return distro.Background(made) })
 		checkProgram(t, isa, "insert", "insert-", func() (distro.File, error) {
 			files, err := distro.Inserting(bits, "", nil, "")
 			return files[0], err

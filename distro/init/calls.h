@@ -61,9 +61,9 @@ static inline long call5(long number, long a, long b, long c, long d, long e)
 }
 #else
 enum {
-	FORK = 2, READ = 3, WRITE = 4, OPEN = 5, CLOSE = 6, MOUNT = 21, MKDIR = 39, GETPPID = 64, REBOOT = 88, INIT_MODULE = 128,
-	DELETE_MODULE = 129, NANOSLEEP = 162, PRCTL = 172, PREAD = 180, SCHED_SETAFFINITY = 241, PERF_EVENT_OPEN = 336,
-	FINIT_MODULE = 350
+	FORK = 2, READ = 3, WRITE = 4, OPEN = 5, CLOSE = 6, EXECVE = 11, CHDIR = 12, MOUNT = 21, MKDIR = 39, IOCTL = 54, DUP2 = 63, GETPPID = 64,
+	SETSID = 66, REBOOT = 88, WAIT4 = 114, INIT_MODULE = 128, DELETE_MODULE = 129, NANOSLEEP = 162, PRCTL = 172, PREAD = 180,
+	SCHED_SETAFFINITY = 241, EXIT_GROUP = 252, PERF_EVENT_OPEN = 336, FINIT_MODULE = 350
 };
 
 static inline long call5(long number, long a, long b, long c, long d, long e)
@@ -94,6 +94,8 @@ static inline long call(long number, long a, long b, long c)
 /* The start of a program, which calls begin with the stack as it is found: the number of arguments, and their addresses. */
 #ifdef __arm__
 #define START __asm__(".globl _start\n_start:\n\tmov r0, sp\n\tbic sp, sp, #15\n\tbl begin")
+#elif defined __i386__
+#define START __asm__(".globl _start\n_start:\n\tmov %esp, %eax\n\tand $-16, %esp\n\tsub $12, %esp\n\tpush %eax\n\tcall begin")
 #else
 #define START __asm__(".globl _start\n_start:\n\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall begin")
 #endif

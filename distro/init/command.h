@@ -30,6 +30,11 @@ long spawn(void (*child)(void), char *stack);
 __asm__(".balign 16\n\t.globl spawn\n\t.type spawn, %function\nspawn:\n\t"
 	"push {r4-r7, r11, lr}\n\tmov r5, r0\n\tmovw r0, #0x4111\n\tmov r2, #0\n\tmov r3, #0\n\tmov r4, #0\n\tmov r7, #120\n\tsvc #0\n\t"
 	"cmp r0, #0\n\tpopne {r4-r7, r11, pc}\n\tmov r11, #0\n\tblx r5\n\tudf #0\n\t.size spawn, .-spawn");
+#elif defined __i386__
+__asm__(".balign 16\n\t.globl spawn\n\t.type spawn, @function\nspawn:\n\t"
+	"push %ebx\n\tpush %esi\n\tpush %edi\n\tpush %ebp\n\tmov 20(%esp), %ebp\n\tmov 24(%esp), %ecx\n\tmov $0x4111, %ebx\n\t"
+	"xor %edx, %edx\n\txor %esi, %esi\n\txor %edi, %edi\n\tmov $120, %eax\n\tint $0x80\n\ttest %eax, %eax\n\tjz 1f\n\t"
+	"pop %ebp\n\tpop %edi\n\tpop %esi\n\tpop %ebx\n\tret\n1:\tmov %ebp, %eax\n\txor %ebp, %ebp\n\tcall *%eax\n\thlt\n\t.size spawn, .-spawn");
 #else
 __asm__(".balign 16\n\t.globl spawn\n\t.type spawn, @function\nspawn:\n\t"
 	"mov %rdi, %r9\n\tmov $0x4111, %edi\n\txor %edx, %edx\n\txor %r10d, %r10d\n\txor %r8d, %r8d\n\tmov $56, %eax\n\tsyscall\n\t"

@@ -38,7 +38,8 @@ var (
 			{[]byte{0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}, []byte{0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8}},
 		},
 	}
-	arm = arch{
+	i386 = arch{breakpoint: x86.breakpoint, debug: x86.debug, align: 1, planted: x86.planted, jump: x86.jump, calls: arm.calls, next: 1}
+	arm  = arch{
 		breakpoint: 1, debug: 4, align: 4, unmaps: settle,
 		planted: func(code []byte) bool { return binary.LittleEndian.Uint32(code)&0x0ff000f0 == 0x07f000f0 },
 		jump:    func(code []byte) bool { return code[3]&0xf == 0xa },
@@ -49,8 +50,11 @@ var (
 func (s *session) arch() *arch { return archOf(s.kernel.Image.Machine) }
 
 func archOf(m elf.Machine) *arch {
-	if m == elf.EM_ARM {
+	switch m {
+	case elf.EM_ARM:
 		return &arm
+	case elf.EM_386:
+		return &i386
 	}
 	return &x86
 }

@@ -82,7 +82,7 @@ func (s Status) Err() error {
 }
 
 // BootWorking boots a kernel for commands. The root file system is a cpio archive, packed or not; d is mounted in it before each
-// command, as it is here, if it is not nil. It fails for kernels of i386.
+// command, as it is here, if it is not nil.
 func BootWorking(c distro.Config, root []byte, d *Disk) (*Lab, error) {
 	f, err := distro.Work(c.Kernel)
 	if err != nil {

@@ -77,9 +77,12 @@ func New(im *image.Image) *Sorter {
 		last: image.PhaseOther, calling: map[uint64]caller{},
 	}
 	s.read(table)
-	if im.Machine == elf.EM_ARM {
+	switch im.Machine {
+	case elf.EM_ARM:
 		s.arch = &arm
 		s.read(armTable)
+	case elf.EM_386:
+		s.arch = &i386
 	}
 	return s
 }
@@ -212,7 +215,8 @@ var (
 		jump: opcode{1, 0xff, 0xe9}, call: opcode{1, 0xff, 0xe8}, returned: opcode{1, 0xff, 0xcc}, slots: 0x7fffffffe,
 		syscall: opcode{2, 0xffff, 0x050f}, number: opcode{3, 0xffffff, 0xc0c748},
 	}
-	arm = arch{
+	i386 = arch{jump: x86.jump, call: x86.call, returned: x86.returned, slots: 0xbffff}
+	arm  = arch{
 		jump: opcode{4, 0x0f000000, 0x0a000000}, call: opcode{4, 0x0f000000, 0x0b000000}, returned: opcode{4, 0x0fffffff, 0x07f001f9},
 		callBy: opcode{4, 0x0ffffff0, 0x012fff30}, slots: 0xbefff, vectors: 0xffff0000, calls: true,
 	}

@@ -70,6 +70,35 @@ func TestLinuxWorkloadOnARM(t *testing.T) {
 	}
 }
 
+// TestLinuxWorkloadOnI386 does the same under a kernel of i386, with a probe of the program beside.
+func TestLinuxWorkloadOnI386(t *testing.T) {
+	const what = "a program under the probes of a packaged kernel of i386"
+	hosttools.Kernels(t, "vmlinuz*-686", what)
+	root := t.TempDir()
+	file := filepath.Join(root, "writes")
+	gcc := hosttools.Compiler(t, "x86_64-linux-gnu-gcc", "amd64", "gcc-x86-64-linux-gnu", what)
+	out, err := exec.Command(gcc, "-m32", "-Os", "-ffreestanding", "-nostdlib", "-static", "-no-pie", "-I", "../../distro/init", "-o", file, "testdata/writes.c").CombinedOutput()
+	require.Need(t, err == nil, "%v: %s", err, out)
+	const points = `points=[{name = "none", kind = "none"}, {name = "kprobe", kind = "kprobe", target = "vfs_write"}, {name = "kretprobe", kind = "kretprobe", target = "vfs_write"}, ` +
+		`{name = "uprobe", kind = "uprobe", target = "/writes:_start"}]`
+	p := require.Must(linuxLoader.Plan("linux-workload", []string{"machine=xeon-e5410-i386", "workload.root=[\"" + root + "\"]", "workload.command=[\"/writes\"]", "workload.region=command", points}))(t)
+	want := ""
+	for c := byte('a'); c < 'a'+20; c++ {
+		want += "line " + string(c) + "\n"
+	}
+	for _, pt := range p.Points {
+		m := require.Must(kinds.Measure(&pt))(t)
+		require.Equal(t, m.Console, want, "%s: the program prints", pt.Name)
+		values, sum := valuesOf(t, &pt, m), 0.0
+		for _, phase := range kinds.LinuxPhases() {
+			sum += values[results.PhaseMetric(phase.String())]
+		}
+		events := map[string]float64{"kprobe": 20, "kretprobe": 20, "uprobe": 1}[pt.Name]
+		require.That(t, values["events"] == events, "%s: %v", pt.Name, values)
+		require.That(t, events < 20 || sum > values[results.MetricCycles]-5 && sum < values[results.MetricCycles]+5 && values["overhead_percent"] > 0 && values[results.PhaseMetric("handler")] > 50, "%s: %v", pt.Name, values)
+	}
+}
+
 // TestLinuxWorkloadObject runs it under programs of an object file. Two of them are hit by each write.
 func TestLinuxWorkloadObject(t *testing.T) {
 	workload(t, "linux-workload-object", map[string]float64{"latencies": 42})

@@ -65,10 +65,6 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		return
 	}
 	if pt.Linux.Working != nil {
-		if _, err := distro.Work(k.read); err != nil {
-			p.errs.Join(at(root, "linux", "kernel"), fmt.Errorf("linux.kernel: %w", err))
-			return
-		}
 		err := p.l.root(root, pt.Linux.Working, toolsOf(e.Probes), k.read)
 		if lack := (*lackingRoot)(nil); errors.As(err, &lack) {
 			p.plan.Lacking = err

@@ -18,12 +18,6 @@ import (
 	"kprobesim/internal/require"
 )
 
-// TestNoRoot refuses programs under a kernel of 32 bits that runs none here.
-func TestNoRoot(t *testing.T) {
-	t.Setenv(planning.KernelFolder, kernels(t, map[string]int{"vmlinuz-6.1.0-9": 32}))
-	require.Error(t, require.Err(planning.NewLoader().Plan("linux-workload", []string{"machine=xeon-e5410-i386"})), "programs run under no kernel of i386", "a kernel of i386")
-}
-
 // TestRoot makes one root out of a folder and an archive, names what it has not, and plans an experiment whose root is not there
 // as one that this host lacks something for.
 func TestRoot(t *testing.T) {
