@@ -22,7 +22,7 @@ type arch struct {
 type replaced struct{ nop, call []byte }
 
 // calls are numbers of system calls (distro/init/calls.h).
-type calls struct{ read, write, open, ioctl uint64 }
+type calls struct{ read, write, open, ioctl, mkdir, mount uint64 }
 
 // Of x86, SDM vol. 3, 6.3.1, and vol. 2, INT3 and JMP. Of ARM, ARM ARM, B1.8.1, A5.4 (permanently undefined, with the condition of
 // none that a program has) and A8.8.18: probes are undefined instructions, and an optimized one is a branch, which keeps a condition.
@@ -32,7 +32,7 @@ var (
 		breakpoint: 3, debug: 1, align: 1,
 		planted: func(code []byte) bool { return code[0] == 0xcc },
 		jump:    func(code []byte) bool { return code[0] == 0xe9 },
-		calls:   calls{0, 1, 2, 16}, next: 1, replaced: []replaced{
+		calls:   calls{0, 1, 2, 16, 83, 165}, next: 1, replaced: []replaced{
 			{[]byte{0x0f, 0x1f, 0x44, 0, 0}, []byte{0xe8}},
 			// lea -0x80(%rsp), %rsp leaves what a function keeps below its stack pointer.
 			{[]byte{0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}, []byte{0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8}},
@@ -43,7 +43,7 @@ var (
 		breakpoint: 1, debug: 4, align: 4, unmaps: settle,
 		planted: func(code []byte) bool { return binary.LittleEndian.Uint32(code)&0x0ff000f0 == 0x07f000f0 },
 		jump:    func(code []byte) bool { return code[3]&0xf == 0xa },
-		calls:   calls{3, 4, 5, 54}, next: 2,
+		calls:   calls{3, 4, 5, 54, 39, 21}, next: 2,
 	}
 )
 

@@ -11,7 +11,7 @@ import (
 	"kprobesim/image"
 )
 
-// Disk is a file system that a kernel of x86-64 has as a disk: memory that its map of memory calls persistent.
+// Disk is a file system that a kernel of x86 has as a disk: memory that its map of memory calls persistent.
 type Disk struct {
 	Image   []byte   // the file system, as mkfs(8) makes it; what a command writes is forgotten behind it
 	Type    string   // as mount(2) names it
@@ -19,12 +19,8 @@ type Disk struct {
 	Modules []Module // the drivers, in the order of their insertion
 }
 
-// What a disk is called, and numbers of system calls of x86-64 (distro/init/calls.h).
-const (
-	diskName    = "/dev/pmem0"
-	makeFolder  = 83
-	mountNumber = 165
-)
+// diskName is what a kernel calls its first disk of persistent memory.
+const diskName = "/dev/pmem0"
 
 // mount puts the disk into memory at a physical address and has the kernel mount it. A nil disk is none.
 func (d *Disk) mount(s *session, pa uint64) error {
@@ -48,12 +44,12 @@ func (d *Disk) mount(s *session, pa uint64) error {
 	}
 	m := g.Memory()
 	at := m.Text(d.At)
-	if _, err := g.Call(makeFolder, [6]uint64{at, 0o755}, m); err != nil { // one that is there is as good, and without one it is not mounted
+	if _, err := g.Call(s.arch().calls.mkdir, [6]uint64{at, 0o755}, m); err != nil { // one that is there is as good, and without one it is not mounted
 		return err
 	}
 	m = g.Memory()
 	args := [6]uint64{m.Text(diskName), m.Text(d.At), m.Text(d.Type)}
-	n, err := g.Call(mountNumber, args, m)
+	n, err := g.Call(s.arch().calls.mount, args, m)
 	if err == nil && n < 0 {
 		err = fmt.Errorf("the kernel does not mount a file system of the type %s at %s: %s; the end of the console:\n%s", d.Type, d.At, attaching.Errno(int(-n)), s.tail())
 	}
