@@ -19,7 +19,7 @@ type Disk struct {
 	Modules []Module // the drivers, in the order of their insertion
 }
 
-// diskName is what a kernel calls its first disk of persistent memory.
+// diskName names the first disk of persistent memory in a kernel.
 const diskName = "/dev/pmem0"
 
 // mount puts the disk into memory at a physical address and has the kernel mount it. A nil disk is none.
