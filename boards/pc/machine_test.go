@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kprobesim/boards/pc"
 	"kprobesim/boards/pc/pctest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
@@ -15,8 +16,10 @@ import (
 
 func TestStartUp(t *testing.T) {
 	for _, n := range []int{2, 3, 16, 256} {
-		w := pctest.New(t, n, "boot_count", "ready")
+		b := &shown{}
+		w := pctest.New(t, n, "boot_count", "ready", func(c *sim.Config) { c.Board = b })
 		w.MustRun(t)
+		require.Equal(t, pc.Flying(b.Hardware), 0, "interrupts are on their way that have arrived")
 		require.That(t, slices.Equal(w.Reports, []uint64{uint64(n - 1)}), "%d CPUs: reported %d", n, w.Reports)
 		got := len(w.Kind(sim.EventIPI))
 		require.That(t, got == 3*(n-1), "%d CPUs: %d interrupts accepted, want INIT and two start-ups each", n, got)
