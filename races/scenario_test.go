@@ -72,6 +72,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{`name = "v"`, "name = \"v\"\nstrikes = [\"tick\"]\nisa = \"arm\"", "only kernels of x86 have strikes"},
 		{`name = "v"`, "name = \"v\"\nstrikes = [\"nmi\"]", "only kernels of eras that end in -nmi serve NMIs"},
 		{`name = "v"`, "name = \"v\"\nstrikes = [\"nmi\"]\nera = \"2010-nmi\"\nuser = true", "leave user tasks out"},
+		{`[[probes]]`, "[[processes]]\ncpu = 0\n[[probes]]\nname = \"u\"\ntarget = \"user_mix\"\nuser = true\nmodule = true\n[[probes]]", "a probe of user space has its handler in the kernel"},
 		{`target = "bench_target"` + "\n[[probes", `args = [1, 2, 3]` + "\n[[probes", "3 arguments"},
 	} {
 		_, err := Parse("small.toml", []byte(strings.Replace(small, tt.old, tt.new, 1)))
@@ -105,6 +106,7 @@ func TestParseNamesMistakesOfUserSpace(t *testing.T) {
 		{`"user_mix"`, `"user_main"`, "its target must be user_mix"},
 		{`"drop"`, `"expect p disabled"`, "can only be registered and unregistered"},
 		{`"drop"`, `"enable p"`, "can only be registered and unregistered"},
+		{`era = "2010-userprobes"`, "era = \"2010-nmi\"\nstrikes = [\"nmi\"]", "no NMI may strike user mode"},
 	} {
 		_, err := Parse("user.toml", []byte(strings.Replace(userSpace, tt.old, tt.new, 1)))
 		require.That(t, err != nil && strings.Contains(err.Error(), tt.want), "%s for %s: error\n%v\nwant %q", tt.new, tt.old, err, tt.want)

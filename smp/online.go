@@ -12,8 +12,8 @@ import (
 // share of a jiffy passes last: where in a jiffy the boot task goes on is not chosen.
 func (k *Kernel) Online(c Caller) error {
 	err := k.bringUp(c)
-	if wait := k.opt.Layout.Wait(k.jiffy); err == nil && wait > 0 {
-		c.Charge(wait.Cycles())
+	if err == nil {
+		c.Charge(k.opt.Layout.Wait(k.jiffy).Cycles())
 	}
 	return err
 }

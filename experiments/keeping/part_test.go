@@ -112,6 +112,9 @@ func TestCosts(t *testing.T) {
 	if err != nil || again.rate("a/b/c").Seconds != 0.4 {
 		t.Errorf("read again: %v, %v", again.rate("a/b/c"), err)
 	}
+	last := NewCosts(nil)
+	require.NoError(t, last.read("x", []byte(head+"x,1,2,3,4,5,6\n")))
+	require.Equal(t, *last.sorts["x"], Cost{Points: 1, Work: 2, Seconds: 3, Squares: 4, Memory: 5, Results: 6}, "the columns are")
 	for bad, want := range map[string]string{
 		"": "x: does not begin with sort,", "x\n": "x: does not begin with sort,", head + "a,1\n": "wrong number of fields",
 		head + "a,1,2,x,4,5,6\n": `x:2: "x" is no number of seconds`, head + "a,1,2,3,4,5,6\na,1,2,-3,4,5,6\n": `x:3: "-3" is no number of seconds`,

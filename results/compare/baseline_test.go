@@ -66,6 +66,8 @@ func TestBaselineFile(t *testing.T) {
 		require.That(t, d.Empty(), "saved and loaded differ: %+v", d)
 	}
 	require.That(t, SaveBaseline(filepath.Dir(path), resultstest.Sample(t)) != nil, "a folder was replaced by a baseline")
+	above, below := require.Must(os.Stat(filepath.Dir(filepath.Dir(path))))(t).Mode(), require.Must(os.Stat(filepath.Dir(path)))(t).Mode()
+	require.That(t, below == above&^0o022, "a folder with %v in one with %v", below, above)
 	entries := require.Must(os.ReadDir(filepath.Dir(path)))(t)
 	require.That(t, len(entries) == 1, "%d files beside the baseline, want it alone", len(entries))
 }
