@@ -96,6 +96,13 @@ func TestDisk(t *testing.T) {
 	exptest.Write(t, modules, "kernel/fs/jbd2.ko", koFile(t, "depends="))
 	require.That(t, key() != one, "the modules are no part of it")
 
+	kernel := require.Must(os.ReadFile(filepath.Join(dir, "vmlinuz-6.1.0-9")))(t)
+	for _, other := range []string{filepath.Join(modules, "vmlinuz"), filepath.Join(dir, "boot", "vmlinuz")} { // as packages have them
+		require.NoError(t, os.MkdirAll(filepath.Dir(other), 0o755))
+		require.NoError(t, os.WriteFile(other, kernel, 0o644))
+		require.That(t, key("linux.kernel="+other) == key("linux.kernel="+other), "%s: its drivers are not found", other)
+	}
+
 	for kind, magic := range map[string]string{"squashfs": "hsqs" + strings.Repeat("\x00", 2044), "erofs": strings.Repeat("\x00", 1024) + "\xe2\xe1\xf5\xe0" + strings.Repeat("\x00", 1020)} {
 		exptest.Write(t, dir, "image", magic)
 		refused("modules of the kernel: " + modules + " has no " + kind)
@@ -109,6 +116,11 @@ func TestDisk(t *testing.T) {
 	refused("mount: write the path of a folder", "workload.mount=/.")
 	exptest.Write(t, modules, "kernel/fs/jbd2.ko", strings.Repeat("no module", 100))
 	refused("jbd2.ko: bad magic number")
+	put("fs/jbd2.ko")
+	b := []byte(koFile(t))
+	b[bytes.IndexByte(b, 'm')] = 'n' // another section
+	exptest.Write(t, modules, "kernel/fs/jbd2.ko", string(b))
+	refused("jbd2.ko: has no section .modinfo")
 	_, err := planning.NewLoader().Plan("linux-workload", []string{"workload.mount=/mnt"})
 	require.Error(t, err, "there is no disk", "a folder for no disk")
 }

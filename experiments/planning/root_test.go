@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"kprobesim/distro"
+	"kprobesim/distro/rootfs"
 	"kprobesim/distro/rootfs/imagetest"
 	"kprobesim/experiments/exptest"
 	"kprobesim/experiments/planning"
@@ -44,7 +46,18 @@ func TestRoot(t *testing.T) {
 		other := plan(set)
 		require.That(t, other.Points[0].Key("") != one.Points[0].Key(""), "%s is no part of what a measurement follows from", set)
 	}
+	special := filepath.Join(dir, "special")
+	require.NoError(t, os.MkdirAll(special, 0o755))
+	require.NoError(t, os.Symlink("bin/busybox", filepath.Join(special, "link")))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(special, "pipe"), 0o644))
+	files := rootfs.Tree{}
+	_ = require.Must(files.Archive(plan("workload.root=[\"busybox\", \"special\"]").Points[0].Linux.Working.Archive))(t)
+	link, _ := files.Find("/link")
+	_, piped := files.Find("/pipe")
+	require.That(t, string(link.Data) == "busybox" && !piped, "behind the link is %q, and a pipe is there: %v", link.Data, piped)
+	exptest.Write(t, special, "init", "program")
 	for set, want := range map[string]string{
+		"workload.root=[\"busybox\", \"special\"]":                      "root: has a file /init, where the first program of the machine goes",
 		"workload.command=[\"/bin/none\"]":                              "workload.command: the root has no file /bin/none",
 		"workload.command=[\"busybox\"]":                                "write the path of the program in the root first",
 		"workload.root=[\"./none\"]":                                    "no such file",
