@@ -78,9 +78,11 @@ func changes(v reflect.Value, path string, f func(path string)) {
 	}
 }
 
-// noKey are the parts of a point that change no measurement, or follow from others: the root of a program is in the hash of its
+// noKey are the parts of a point that change no measurement, or follow from others: root and disk of a program are in the hash of its
 // archive, and the code of a module in that of its file.
-const noKey = `Experiment Kernel.Image Label Linux.CPUs Linux.Headers Linux.Module Linux.Path Linux.TreePath Linux.Working.Archive Linux.Working.Input
+const noKey = `Experiment Kernel.Image Label Linux.CPUs Linux.Headers Linux.Module Linux.Path Linux.TreePath Linux.Working.Archive
+	Linux.Working.Disk.At Linux.Working.Disk.Image Linux.Working.Disk.Modules Linux.Working.Disk.Modules.File Linux.Working.Disk.Modules.Hits
+	Linux.Working.Disk.Modules.Params Linux.Working.Disk.Modules.Path Linux.Working.Disk.Path Linux.Working.Disk.Type Linux.Working.Input
 	Linux.Working.Only Linux.Working.Root Machine.Experiment Machine.FiguresOf Machine.File Machine.ISA Machine.Measured Machine.Name Machine.Sources
 	Machine.Title Modules.File Modules.File.Name Modules.File.Object Modules.File.Object.Bits Modules.File.Object.Info Modules.File.Object.Machine
 	Modules.File.Object.Name Modules.Path Name Probe.Name Probe.Published Probe.Published.Repeats.Source Probe.Published.Source Probe.Role Probe.Title
