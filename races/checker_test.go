@@ -15,6 +15,15 @@ import (
 	"kprobesim/sim"
 )
 
+// TestStepsThatAreClosed has no breakpoint come back where nothing is stepped.
+func TestStepsThatAreClosed(t *testing.T) {
+	c := &checker{steps: steps{open: func() bool { return false }, place: func() uint64 { return 0x1000 }, back: true, ended: map[uint64]change{}}}
+	for range 2 {
+		c.stepped(0)
+		require.That(t, !c.steps.back && len(c.steps.ended) == 0, "a step that is not open: %+v", c.steps)
+	}
+}
+
 // Places of a toy guest: the function toy with two probes at its start, their handlers, and what
 // callers call in the end. A third probe stands in the handler of the first one.
 const (

@@ -82,7 +82,7 @@ func TestIOAPICLevel(t *testing.T) {
 // TestLevelEnds holds that a local APIC tells of the end of an interrupt by level, and of no other.
 func TestLevelEnds(t *testing.T) {
 	var ended []uint8
-	l := newLAPIC(lapicConfig{Ended: func(v uint8) { ended = append(ended, v) }})
+	l := newLAPIC(lapicConfig{BusCycle: busCycle, Ended: func(v uint8) { ended = append(ended, v) }})
 	l.Store(regSVR, svrEnable|0xff)
 	for _, v := range []uint8{0x51, 0x62} {
 		l.accept(message{Vector: v, Level: v == 0x51})

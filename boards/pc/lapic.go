@@ -19,7 +19,7 @@ const (
 // lapicConfig connects a local APIC to the machine. Without Now and Queue its timer stands still.
 type lapicConfig struct {
 	ID       uint8
-	BusCycle clock.Ticks        // one cycle of the bus clock that drives the timer; 0 means a core cycle
+	BusCycle clock.Ticks        // one cycle of the bus clock that drives the timer
 	Now      func() clock.Ticks // the time of the APIC's CPU
 	Queue    *sim.Queue         // where the timer plans its expiry
 	Raise    func()             // an interrupt may have become deliverable; may be nil
@@ -49,9 +49,6 @@ type lapic struct {
 // newLAPIC returns an APIC after reset: disabled by its spurious vector register, all sources
 // masked.
 func newLAPIC(cfg lapicConfig) *lapic {
-	if cfg.BusCycle <= 0 {
-		cfg.BusCycle = clock.PerCycle
-	}
 	l := &lapic{cfg: cfg}
 	l.Reset()
 	return l

@@ -96,7 +96,7 @@ func TestLAPICEffects(t *testing.T) {
 }
 
 func TestLAPICReset(t *testing.T) {
-	l := newLAPIC(lapicConfig{ID: 3})
+	l := newLAPIC(lapicConfig{ID: 3, BusCycle: busCycle})
 	for off, want := range map[uint64]uint32{
 		regID: 3 << 24, regVersion: 0x50014, regTPR: 0, regPPR: 0, regLDR: 0, regDFR: 0xffffffff,
 		regSVR: 0xff, regISR: 0, regIRR + 0x70: 0, regTMR: 0, regESR: 0, regICRLow: 0, regLVTTimer: 0x10000,
@@ -107,7 +107,7 @@ func TestLAPICReset(t *testing.T) {
 }
 
 func TestLAPICReservedBits(t *testing.T) {
-	l := newLAPIC(lapicConfig{ID: 3})
+	l := newLAPIC(lapicConfig{ID: 3, BusCycle: busCycle})
 	l.Store(regSVR, svrEnable)
 	for off, want := range map[uint64]uint32{
 		regID: 3 << 24, regVersion: 0x50014, regTPR: 0xff, regLDR: 0xff000000, regDFR: 0xffffffff,

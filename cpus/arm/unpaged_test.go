@@ -35,4 +35,19 @@ func TestUnpaged(t *testing.T) {
 		at(0x300004, find, kernelMap+4)
 		at(base+device+0x10, find, kernelMap+0x108010)
 	}
+	// What is in a TLB goes when translation is switched off and on, and stays when something else changes.
+	w.mem.Store(binary.LittleEndian, worldTables+0xc00*4, 4, base+0x400000|1<<sectionAP|entrySection)
+	c.setSCTLR(c.sctlr ^ sctlrA)
+	at(0x300004, load, kernelMap+4)
+	c.setSCTLR(c.sctlr &^ sctlrM)
+	c.setSCTLR(c.sctlr | sctlrM)
+	at(0x400004, load, kernelMap+4)
+}
+
+// TestNoCode has the fetch of an address where no memory is end in a prefetch abort that names it (ARM ARM, B3.12.3 and B4.1.96).
+func TestNoCode(t *testing.T) {
+	c := newWorld(t, cpus.Throughput, nil).cpu()
+	c.R[rPC] = 0x12345678
+	c.NoCode()
+	require.That(t, c.ifsr == fsrExternal && c.ifar == 0x12345678 && c.fault.vector == vecPrefetchAbort && c.fault.undone, "IFSR %#x, IFAR %#x, %+v", c.ifsr, c.ifar, c.fault)
 }

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"debug/elf"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +177,24 @@ func FuzzArchive(f *testing.F) {
 		}
 		wantFolders(t, to)
 	})
+}
+
+// TestNamesOfBlobs has the files of an image have any names, also that of what removes a file from a layer.
+func TestNamesOfBlobs(t *testing.T) {
+	b := bytes.ReplaceAll(Docker(t, program, Tar(t, File{Name: "x", Data: "x"})), []byte("layer0/layer.tar"), []byte("layer0/.wh.ayer0"))
+	for at := 0; at+512 <= len(b); at += 512 { // sums of the heads with that name
+		if bytes.HasPrefix(b[at:], []byte("layer0/.wh.")) {
+			copy(b[at+148:], "        ")
+			sum := 0
+			for _, c := range b[at : at+512] {
+				sum += int(c)
+			}
+			copy(b[at+148:], fmt.Sprintf("%06o\x00 ", sum))
+		}
+	}
+	tree := rootfs.Tree{}
+	require.NoError(t, add(tree, b))
+	require.Equal(t, names(tree), "x ", "files")
 }
 
 // TestLayersReplace has a file, a folder or a link in a layer, and each of them by that name in the layer above. What is above

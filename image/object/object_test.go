@@ -339,6 +339,27 @@ func TestOverflow(t *testing.T) {
 }
 
 // TestSymbolOfAName prefers a global symbol, and then the first one.
+// TestMemoryOfModules reads words, integers and texts of a module, and none beyond its end.
+func TestMemoryOfModules(t *testing.T) {
+	m := &Module{o: &Object{Bits: 64, Order: binary.LittleEndian}, Base: 0x1000, Bytes: []byte("12345678name\x00end")}
+	word, ok := m.Word(0x1000)
+	require.That(t, ok && word == 0x3837363534333231, "a word: %#x, %v", word, ok)
+	n, ok := m.Int(0x1004)
+	require.That(t, ok && n == 0x38373635, "an integer: %#x, %v", n, ok)
+	text, ok := m.String(0x1008)
+	require.That(t, ok && text == "name", "a text: %q, %v", text, ok)
+	for what, read := range map[string]func() bool{
+		"word":        func() bool { _, ok := m.Word(0x1009); return ok },
+		"integer":     func() bool { _, ok := m.Int(0x100d); return ok },
+		"text":        func() bool { _, ok := m.String(0x100d); return ok },
+		"word before": func() bool { _, ok := m.Word(0xfff); return ok },
+	} {
+		require.That(t, !read(), "a %s that is not in the module is read", what)
+	}
+	_, ok = m.Int(0x100c)
+	require.That(t, ok, "the last integer is not read")
+}
+
 func TestSymbolOfAName(t *testing.T) {
 	m := &Module{Symbols: []Defined{{Name: "a", Addr: 1}, {Name: "b", Addr: 2}, {Name: "a", Addr: 3, Global: true}, {Name: "a", Addr: 4, Global: true}, {Name: "b", Addr: 5}}}
 	for name, want := range map[string]uint64{"a": 3, "b": 2, "c": 0} {

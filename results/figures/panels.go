@@ -88,7 +88,7 @@ func (p *Panels) legend() []legendEntry {
 // shared is the scale of all panels.
 func (p *Panels) shared() scale {
 	s := p.Panels[0].scale()
-	for _, b := range p.Panels[1:] {
+	for _, b := range p.Panels {
 		s = s.join(b.scale())
 	}
 	return s
