@@ -141,6 +141,12 @@ func (e *ends) Err() error {
 }
 
 // TestKindsOf counts cases by kind, and those that are left out nowhere.
+func TestSize(t *testing.T) {
+	for n, want := range map[uint64]string{mib - 1: "1023 KiB", mib: "1 MiB", 3*mib + kib: "3 MiB", 0: "0 KiB"} {
+		require.Equal(t, size(n), want, "%d bytes", n)
+	}
+}
+
 func TestKindsOf(t *testing.T) {
 	got := KindsOf([]*Case{
 		{Kind: "a", Native: 100, Priced: 110}, {Kind: "a", Native: 100, Priced: 70}, {Kind: "b", Left: ErrBusy}, {Kind: "c", Native: 2, Priced: 2.25},

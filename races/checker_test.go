@@ -15,6 +15,17 @@ import (
 	"kprobesim/sim"
 )
 
+// TestStoresAreCounted counts each change of text once, which a search by plans asks for.
+func TestStoresAreCounted(t *testing.T) {
+	g := newToyGuest()
+	for n := range uint64(3) {
+		g.bytes[0] += uint8(n)
+		g.compare(1)
+		g.compare(0)
+		require.Equal(t, g.changes.stores, n, "changes of text")
+	}
+}
+
 // TestStepsThatAreClosed has no breakpoint come back where nothing is stepped.
 func TestStepsThatAreClosed(t *testing.T) {
 	c := &checker{steps: steps{open: func() bool { return false }, place: func() uint64 { return 0x1000 }, back: true, ended: map[uint64]change{}}}

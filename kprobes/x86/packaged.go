@@ -126,7 +126,7 @@ func (p Packaged) Region(s kprobes.Site) (kprobes.Region, *kprobes.Refusal) {
 	return p.collect(s)
 }
 
-// threats calls f for each instruction that may be a threat.
+// threats calls f for each instruction that may be a threat, until it returns false.
 func (p Packaged) threats(s kprobes.Site, f func(insn) bool) (stuck uint64) {
 	if p.last == nil {
 		return p.walk(s.Fn, f)
@@ -143,7 +143,7 @@ func (p Packaged) threats(s kprobes.Site, f func(insn) bool) (stuck uint64) {
 	}
 	for _, in := range l.jumps {
 		if !f(in) {
-			return 0
+			break
 		}
 	}
 	return l.stuck
