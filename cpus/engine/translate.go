@@ -120,10 +120,11 @@ func (e *Engine[C, P]) translates(b *Block[C, P]) bool {
 	return b.code != nil
 }
 
-// translatable reports whether a block may have host code, as far as that is not a matter of single instructions.
+// translatable reports whether a block may have host code, as far as that is not a matter of single instructions. One of which each
+// instruction is looked at does not come here (singly).
 func (e *Engine[C, P]) translatable(b *Block[C, P]) bool {
 	c := &e.Core
-	if e.emitter == nil || e.refused || c.stale != nil || b.tail != nil || b.watched > b.pc || b.stops || b.breaks {
+	if e.emitter == nil || e.refused || c.stale != nil || b.tail != nil {
 		return false
 	}
 	if c.untimed.on {
