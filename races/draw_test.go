@@ -35,6 +35,20 @@ func TestArrows(t *testing.T) {
 	require.That(t, slices.Equal(x.rows[2].flows, []uint64{1}) && slices.Equal(x.rows[0].flows, []uint64{2}) && slices.Equal(x.rows[1].flows, []uint64{3}), "arrows begin at %+v", x.rows)
 }
 
+// TestWhatDecides gives the rows weight that are about the slot of a violation, and not those about the one behind it.
+func TestWhatDecides(t *testing.T) {
+	g := newToyGuest()
+	g.pools[0].slots = []slot{{start: 0x9000}, {start: 0x9001}}
+	x := teller{t: &trial{checker: g.checker}, rows: []row{
+		{weight: helping, addr: [2]uint64{0x9000, 0x9001}}, {weight: helping, addr: [2]uint64{0x8fff, 0x9000}},
+		{weight: helping, addr: [2]uint64{0x9001, 0x9002}}, {weight: passing, addr: [2]uint64{0x9000, 0x9001}},
+	}}
+	x.weigh(&Violation{PC: 0x9000})
+	for i, want := range []int{deciding, helping, helping, passing} {
+		require.Equal(t, x.rows[i].weight, want, "the weight of row %d", i)
+	}
+}
+
 // TestTimelineOfASchedule wants each arrow of a schedule to lead from a store to another CPU, and not back in time.
 func TestTimelineOfASchedule(t *testing.T) {
 	s := require.Must(Load("optimize"))(t)

@@ -212,25 +212,18 @@ func (c *CPU) storeString(in *inst, n uint64) {
 // reach every CPU: a kernel's pages are coherent storage.
 
 // touchBlock is dcbst and dcbf.
-func touchBlock(c *CPU, in *inst) {
-	if pa, ok := c.block(in); ok {
-		c.CleanData(pa)
-	}
-}
+func touchBlock(c *CPU, in *inst) { c.block(in, (*engine.Core).CleanData) }
+func icbi(c *CPU, in *inst)       { c.block(in, (*engine.Core).InvalidateFetch) }
 
-func icbi(c *CPU, in *inst) {
-	if pa, ok := c.block(in); ok {
-		c.InvalidateFetch(pa)
-	}
-}
-
-// block returns the physical address of a block, if something is to be done with it.
-func (c *CPU) block(in *inst) (pa uint64, ok bool) {
+// block does something with a block at its physical address, if its line may be another one than the block.
+func (c *CPU) block(in *inst, do func(c *engine.Core, pa uint64)) {
 	at := c.ea(in)
-	if _, ok = load8(c, at); !ok || !c.Incoherent() {
-		return 0, false
+	if _, ok := load8(c, at); !ok || !c.Incoherent() {
+		return
 	}
-	return c.DataAddress(at, false)
+	if pa, ok := c.DataAddress(at, false); ok {
+		do(&c.Core, pa)
+	}
 }
 
 // dcbz zeroes a line.
