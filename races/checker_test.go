@@ -26,6 +26,16 @@ func TestStoresAreCounted(t *testing.T) {
 	}
 }
 
+// TestStatesAreCounted counts changes of what is known of probes.
+func TestStatesAreCounted(t *testing.T) {
+	g := newToyGuest()
+	g.calls.changed = &g.changes.probes
+	for n := range uint64(3) {
+		require.Equal(t, g.changes.probes, n, "changes of probes")
+		g.calls.set(0, on)
+	}
+}
+
 // TestStepsThatAreClosed has no breakpoint come back where nothing is stepped.
 func TestStepsThatAreClosed(t *testing.T) {
 	c := &checker{steps: steps{open: func() bool { return false }, place: func() uint64 { return 0x1000 }, back: true, ended: map[uint64]change{}}}

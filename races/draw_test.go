@@ -40,8 +40,10 @@ func TestWhatDecides(t *testing.T) {
 	g := newToyGuest()
 	g.pools[0].slots = []slot{{start: 0x9000}, {start: 0x9001}}
 	x := teller{t: &trial{checker: g.checker}, rows: []row{
-		{weight: helping, addr: [2]uint64{0x9000, 0x9001}}, {weight: helping, addr: [2]uint64{0x8fff, 0x9000}},
-		{weight: helping, addr: [2]uint64{0x9001, 0x9002}}, {weight: passing, addr: [2]uint64{0x9000, 0x9001}},
+		{weight: helping, addr: [2]uint64{0x9000, 0x9001}},
+		{weight: helping, addr: [2]uint64{0x8fff, 0x9000}},
+		{weight: helping, addr: [2]uint64{0x9001, 0x9002}},
+		{weight: passing, addr: [2]uint64{0x9000, 0x9001}},
 	}}
 	x.weigh(&Violation{PC: 0x9000})
 	for i, want := range []int{deciding, helping, helping, passing} {

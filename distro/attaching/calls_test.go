@@ -48,6 +48,9 @@ func TestCalls(t *testing.T) {
 		}
 		fmt.Fprintln(&out, "", err)
 	}
+	others := &recording{fake: with(fake{loaded: 2})}
+	all, err := attaching.Loaded(others)
+	fmt.Fprintf(&out, "loaded by others:%s; %d, %v\n", &others.text, len(all), err)
 	for _, way := range attaching.Ways() {
 		target := "f"
 		switch {

@@ -213,6 +213,10 @@ func TestUserPlaces(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, binary.LittleEndian.Uint64(f.probe[64:]), inInit(t, "user_function")+c.place, "%s goes to", program)
 	}
+	for _, target := range []string{"/init:", ":user_function"} {
+		_, err := attaching.ReadObject(file, attaching.Choice{Programs: []string{"anywhere=" + target}})
+		require.Error(t, err, "write a file and a function of it", "%s", target)
+	}
 	beyond := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{"anywhere=/init:user_function+0x400"}}))(t)
 	require.Error(t, require.Err(attaching.Attach(with(fake{}), attaching.Attachment{Object: beyond}, nil)), "bytes in user_function, and no place 0x400", "beyond a function")
 	o := require.Must(attaching.ReadObject(file, attaching.Choice{Programs: []string{"several"}}))(t)

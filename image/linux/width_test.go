@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"slices"
+	"strings"
 	"testing"
 
 	"kprobesim/image"
@@ -69,7 +70,12 @@ func TestVersion(t *testing.T) {
 		file            []byte
 		want            string
 	}{
-		{"6.1-y (them)", "linux_banner", file, "6.1-y"}, {"6.1-y", "none", file, "6.1-y"}, {"", "linux_banner", other, "5.1-x"}, {"", "none", other, "4.9"}, {"", "none", nil, ""},
+		{"6.1-y (them)", "linux_banner", file, "6.1-y"},
+		{"6.1-y", "none", file, "6.1-y"},
+		{"", "linux_banner", other, "5.1-x"},
+		{"", "none", other, "4.9"},
+		{"", "none", nil, ""},
+		{"", "none", []byte(banner + strings.Repeat("5", 200)), strings.Repeat("5", 114)},
 	} {
 		k := &Kernel{Image: named(x.symbol), File: x.file}
 		k.Release = x.release
