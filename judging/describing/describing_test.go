@@ -228,6 +228,30 @@ func TestTimesOfLoads(t *testing.T) {
 	require.Lines(t, "testdata/loads.txt", out.String(), *update)
 }
 
+// A width is one that a description can have: up to eight a cycle, and where cores have no pipes one by which 60 can be divided.
+func TestWidths(t *testing.T) {
+	const file = "../../experiments/machines/xeon-gold-6330.toml"
+	piped := require.Must(doc.Parse(file, require.Must(os.ReadFile(file))(t)))(t)
+	for root, most := range map[*doc.Node]int{piped: 8, family(t): 6} {
+		m := require.Must(read(root))(t)
+		for width := range 10 {
+			h := &answering{}
+			for _, l := range loops() {
+				if l.What == "rate" && (l.Key == "cost.mov" || l.Key == "cost.zero_idiom" || l.Key == "cost.alu") {
+					h.answers = append(h.answers, float64(strings.Count(l.Text, ";")+1)/(float64(width)+0.01))
+				}
+			}
+			d := &Describer{Host: h, Root: root.Clone(), Read: func(*doc.Node) (*machines.Machine, error) { return m, nil }}
+			d.begin("host", time.Unix(0, 0))
+			var err error
+			synctest.Test(t, func(*testing.T) { err = d.width() })
+			require.NoError(t, err)
+			require.Equal(t, len(d.Open) == 0, width > 0 && width <= most, "%d a cycle, of at most %d, are described", width, most)
+			require.That(t, len(d.Open) > 0 || d.text("core", "width") == fmt.Sprint(width), "width %s, want %d", d.text("core", "width"), width)
+		}
+	}
+}
+
 // What readers of a constant pay that is still to be added is found where the description of the family defers any.
 func TestFindsDeferredConstants(t *testing.T) {
 	for _, defers := range []bool{true, false} {
