@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -77,4 +78,14 @@ func TestMinimizingTells(t *testing.T) {
 		}
 		require.Equal(t, said.String(), "users/all: minimizing, 7 schedules left, 5 choices\nusers/all: minimizing, 2 schedules left, 10 choices\n", "what is said")
 	})
+}
+
+// TestScriptsOfAShard lists the file of each scenario once, however many variants are searched.
+func TestScriptsOfAShard(t *testing.T) {
+	a, b := &races.Scenario{Name: "a", Text: "x"}, &races.Scenario{Name: "b", Text: "y"}
+	var names []string
+	for _, in := range scripts([]races.Row{{Scenario: a}, {Scenario: a}, {Scenario: b}}) {
+		names = append(names, in.Kind+" "+in.Name)
+	}
+	require.Equal(t, fmt.Sprint(names), "[scenario a scenario b]", "files")
 }

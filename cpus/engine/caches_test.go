@@ -28,6 +28,29 @@ func cachedToys(t *testing.T, cfg *cpus.Config, n int) *toy {
 	return first
 }
 
+// TestLinesAreToldApart loads from lines whose numbers would be the same if lines were larger or smaller: each misses once.
+func TestLinesAreToldApart(t *testing.T) {
+	for _, line := range []int{64, 128} {
+		for _, other := range []uint64{1, 2, 4} {
+			for _, stores := range []bool{false, true} {
+				c := cachedToys(t, toyConfig(cpus.Throughput, line), 1)
+				touch := c.touchLoad
+				if stores {
+					touch = c.touchOwnLines
+				}
+				for _, pa := range []uint64{0x5000 * other, 0x5000, 0x5000 * other, 0x5000} {
+					touch(pa, 4)
+				}
+				want := uint64(2)
+				if other == 1 {
+					want = 1
+				}
+				require.Equal(t, c.Counts.L1DMisses, want, "misses of lines of %d bytes, at %d times the address, stores %v", line, other, stores)
+			}
+		}
+	}
+}
+
 // TestWriteAround stores to lines that the first level has and has not.
 func TestWriteAround(t *testing.T) {
 	for _, n := range []int{1, 2} {
