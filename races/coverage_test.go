@@ -218,6 +218,17 @@ func labOf(t *testing.T, scenario, variant string, opt Options) *lab {
 	return l
 }
 
+// TestSilent knows the protocols that change text by one store and tell nobody: by their name, or as what an instruction set does first.
+func TestSilent(t *testing.T) {
+	for variant, want := range map[string]bool{"ppc64-store": true, "ppc64-stop_machine": false, "breakpoint": false, "arm": false} {
+		l := labOf(t, "optimize", variant, Options{})
+		require.Equal(t, l.silent(), want, "%s is silent", variant)
+		plain := *l.v
+		plain.Patching, l.v = "", &plain
+		require.Equal(t, l.silent(), strings.HasPrefix(variant, "ppc64"), "%s without a protocol of its own is silent", variant)
+	}
+}
+
 // coverageOf searches, and returns both reports of what was covered.
 func coverageOf(t *testing.T, l *lab, opt Options) (Tally, string) {
 	t.Helper()

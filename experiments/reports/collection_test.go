@@ -70,6 +70,11 @@ func TestDifferencesAreRecords(t *testing.T) {
 				t.Errorf("%s: %s more than b is %v %s, of %v and %v", experiment, metric, more.Value, more.Unit,
 					of.Value, less.Value)
 			}
+			role := results.Predicted
+			if metric == results.MetricPublished {
+				role = results.Measured
+			}
+			require.Equal(t, more.Role, role, "%s: %s of the difference of %s and %s is", experiment, metric, of.Role, less.Role)
 		}
 	}
 }
