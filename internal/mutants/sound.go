@@ -20,7 +20,7 @@ type soundRun struct {
 // Sound runs a test without a mutant, once. It reports whether it passes, and what that takes. One that is stopped by the
 // limit may pass. Entering knows then which mutants it can notice.
 func (b *Bench) Sound(ctx context.Context, test string, limit time.Duration) (passed bool, took time.Duration, err error) {
-	r, known := b.sound[test]
+	r, known := b.sound[b.key(test)]
 	if !known {
 		begin := time.Now()
 		entered := b.entered(test)
@@ -39,9 +39,17 @@ func (b *Bench) Sound(ctx context.Context, test string, limit time.Duration) (pa
 		for _, line := range ended.FindAllStringSubmatch(out.String(), -1) {
 			r.each[line[1]], _ = time.ParseDuration(line[2])
 		}
-		b.sound[test] = r
+		b.sound[b.key(test)] = r
 	}
 	return r.passed, r.took, nil
+}
+
+// key tells a test that runs whole from one that leaves out what the gate alone runs.
+func (b *Bench) key(test string) string {
+	if b.Long {
+		return "long " + test
+	}
+	return test
 }
 
 // failedNoting runs a test again that fails where it notes what it enters, as one does that counts allocations. It may enter every
@@ -60,7 +68,7 @@ func (b *Bench) entered(test string) string {
 			return '_'
 		}
 		return r
-	}, test))
+	}, b.key(test)))
 }
 
 // ended matches what a test prints at its end.
@@ -69,7 +77,7 @@ var ended = regexp.MustCompile(`(?m)^--- PASS: (\w+) \((.*)\)$`)
 // Entering returns which of the tests that Sound has run execute the function of a mutant, and what they take. The others cannot
 // notice it. It is "" where there are none. A test that uses what another has made and kept does not count.
 func (b *Bench) Entering(test string, i int) (some string, take time.Duration) {
-	folder, sound := b.entered(test), b.sound[test]
+	folder, sound := b.entered(test), b.sound[b.key(test)]
 	noted, err := os.ReadDir(folder)
 	if err != nil || b.list[i].Guest() {
 		return test, sound.took

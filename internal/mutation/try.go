@@ -49,6 +49,25 @@ const patience = 20 * time.Minute
 // result counts how the mutants of a package ended.
 type result struct{ noticed, survived, equivalent int }
 
+// stage is some of the tests that are asked about mutants.
+type stage struct {
+	name      string
+	importers bool // they are those of importers, and else of the mutant's own package
+	long      bool // they are also those that the gate alone runs
+}
+
+// stages are what is asked, one behind the other: each about the mutants that those before have not noticed.
+func (o *options) stages() []stage {
+	all := []stage{{name: "its package"}}
+	if o.long {
+		all = append(all, stage{name: "the gate's tests of its package", long: true})
+	}
+	if !o.alone {
+		all = append(all, stage{name: "importers", importers: true})
+	}
+	return all
+}
+
 // try asks the tests of each mutant and prints its verdict at once, and at the end a score for each package. All mutants are asked of their
 // own packages before the few that are left are asked of importers. Where ctx ends, the scores are of the mutants before.
 func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o options, folder string, out io.Writer) error {
@@ -58,22 +77,23 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o o
 	if err != nil {
 		return err
 	}
-	bench.Short, bench.Long = o.short, o.long
+	bench.Short = o.short
 	defer printScores(scores, out)
 	tr := &trial{bench, map[string]time.Duration{}, t.withFirst(), out}
 	took, judged := make([]time.Duration, len(which)), make([]bool, len(which))
-	for _, importers := range []bool{false, true} {
+	stages := o.stages()
+	for n, s := range stages {
+		bench.Long = s.long
+		clear(tr.takes)
 		for i, m := range which {
 			if judged[i] {
 				continue
 			}
 			begin, testers := time.Now(), t.testers(m.pkg, o.short)
-			own := min(1, len(testers))
-			switch {
-			case !importers:
-				testers = testers[:own]
-			default:
+			if own := min(1, len(testers)); s.importers {
 				testers = testers[own:]
+			} else {
+				testers = testers[:own]
 			}
 			by, err := tr.noticed(ctx, i, testers)
 			if errors.Is(err, context.Canceled) {
@@ -83,10 +103,10 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o o
 				return fmt.Errorf("%s: %w", m.place(t), err)
 			}
 			took[i] += time.Since(begin)
-			if judged[i] = by != "" || importers || o.alone; judged[i] {
+			if judged[i] = by != "" || n == len(stages)-1; judged[i] {
 				scores[t.folder(m.pkg)].count(out, t, m, by, took[i].Round(time.Second))
 			} else {
-				fmt.Fprintf(out, "%s: %s is left to importers\n", m.place(t), m.function)
+				fmt.Fprintf(out, "%s: %s is left to %s\n", m.place(t), m.function, stages[n+1].name)
 			}
 		}
 	}
