@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,34 @@ func TestViolationsAreTold(t *testing.T) {
 		_ = require.Must(Replay(s, v, opt, tally.Found[0].N, Shown{Lines: 200}, &replayed))(t)
 		holdReport(t, name+"-replay", replayed.String())
 	}
+}
+
+// TestRowsOfASchedule holds what is told of a schedule without choices, in the first variant of scenarios of all sorts: of each kind of
+// row how many there are, and the first.
+func TestRowsOfASchedule(t *testing.T) {
+	var out strings.Builder
+	for _, name := range []string{"optimize", "free", "pool", "kretprobe", "nmi", "watch", "user-pages", "rmmod", "entry", "refuse"} {
+		s := require.Must(Load(name))(t)
+		r := &recorder{l: require.Must(newLab(s, &s.Variants[0], ""))(t), lines: 1}
+		o := require.Must(r.follow(nil))(t)
+		fmt.Fprintf(&out, "%s: %d instructions, %d rows, violation %v\n", name, o.Steps, len(r.tell.rows), o.Violation != nil)
+		count, arrows, first := map[string]int{}, map[string]int{}, map[string]row{}
+		for _, row := range r.tell.rows {
+			kind, _, _ := strings.Cut(row.text, " ")
+			if row.instructions > 0 {
+				kind = "instructions"
+			}
+			arrows[kind] += len(row.ends)
+			if count[kind]++; count[kind] == 1 {
+				first[kind] = row
+			}
+		}
+		for _, kind := range slices.Sorted(maps.Keys(count)) {
+			x := first[kind]
+			fmt.Fprintf(&out, "\t%d %s with %d arrows, the first by cpu %d at %d, weight %d, %x: %s\n", count[kind], kind, arrows[kind], x.cpu, x.step, x.weight, x.addr, x.text)
+		}
+	}
+	require.Lines(t, "testdata/rows.txt", out.String(), *update)
 }
 
 // TestReportMutants writes a table of what has caught mutants.
