@@ -52,11 +52,11 @@ type result struct{ noticed, survived, equivalent int }
 // stage is some of the tests that are asked about mutants.
 type stage struct {
 	name      string
-	importers bool // they are those of importers, and else of the mutant's own package
-	long      bool // they are also those that the gate alone runs
+	importers bool // tests of importers, and else of the mutant's own package
+	long      bool // with tests that the gate alone runs
 }
 
-// stages are what is asked, one behind the other: each about the mutants that those before have not noticed.
+// stages lists whose tests are asked, one behind the other: each about the mutants that nobody before has noticed.
 func (o *options) stages() []stage {
 	all := []stage{{name: "its package"}}
 	if o.long {
