@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
@@ -20,6 +21,7 @@ type tasks struct {
 	fields   taskFields
 	next     int           // argument of that function: the next task
 	since    []clock.Ticks // the work of each CPU when its present task came
+	current  []uint64      // the present task of each CPU; 0 where it is not known yet
 	over     bool          // the region has ended, and since holds what its last tasks did
 	spent    map[string]clock.Ticks
 }
@@ -41,7 +43,7 @@ func newTasks(m *sim.Machine, fields taskFields) *tasks {
 	t := &tasks{contexts: map[uint64][]uint8{}, fields: fields, next: archOf(m.Image().Machine).next, spent: map[string]clock.Ticks{}}
 	for i := range m.CPUs() {
 		m.SwitchTask(i, nil)
-		t.since = append(t.since, work(m, i))
+		t.since, t.current = append(t.since, work(m, i)), append(t.current, 0)
 	}
 	at, ok := m.Image().Symbol(switchTo)
 	if !ok {
@@ -85,6 +87,9 @@ func (t *tasks) step(m *sim.Machine, st *cpus.Step) {
 		if t.named != 0 && c.Arg(another)&1 != 0 {
 			t.book(m, st.CPU, c.Arg(0))
 		}
+		if now := t.current[st.CPU]; t.named != 0 && (now == 0 || now == c.Arg(0)) { // and no other's name
+			t.note(m, st.CPU, c.Arg(0), c.Arg(1))
+		}
 	case t.at:
 		before, next := c.Arg(0), c.Arg(t.next)
 		t.book(m, st.CPU, before)
@@ -93,7 +98,28 @@ func (t *tasks) step(m *sim.Machine, st *cpus.Step) {
 		if from := m.SwitchTask(st.CPU, to); len(from) > 0 {
 			t.contexts[before] = from
 		}
+		t.current[st.CPU] = next
+		t.note(m, st.CPU, next, next+t.fields.name)
 	}
+}
+
+// EventTask notes that a CPU goes on with the task Name, ID; Arg is 1 for one of a process.
+const EventTask sim.EventKind = "task"
+
+// note tells watchers which task a CPU goes on with, whose name lies at an address. A kernel without types does not tell of names.
+func (t *tasks) note(m *sim.Machine, cpu int, task, nameAt uint64) {
+	if t.fields == (taskFields{}) {
+		return
+	}
+	name, _, _ := bytes.Cut(t.field(m, cpu, nameAt, 16), []byte{0})
+	e := sim.Event{CPU: cpu, Kind: EventTask, Name: string(name), ID: task}
+	switch {
+	case strings.HasPrefix(e.Name, "swapper/"):
+		e.Name = "idle"
+	case t.process(m, cpu, task) != kernelThreads:
+		e.Arg = 1
+	}
+	m.Note(e)
 }
 
 // book adds the work of a CPU since its task came to that of the task's process.

@@ -18,6 +18,7 @@ import (
 	"kprobesim/experiments/schema"
 	"kprobesim/image"
 	"kprobesim/internal/clock"
+	"kprobesim/kprobes"
 	"kprobesim/results"
 	"kprobesim/sim"
 )
@@ -124,6 +125,7 @@ func attach(l *schema.LinuxProbe, o *measuring.Command) error {
 
 // entries counts how often programs were entered.
 type entries struct {
+	m  *sim.Machine
 	of []attaching.Program
 	n  []int64
 }
@@ -133,6 +135,7 @@ func (e *entries) Step(s *cpus.Step) {
 	for i := range e.of {
 		if s.PC == e.of[i].Entry() {
 			e.n[i]++
+			e.m.Note(sim.Event{CPU: s.CPU, Kind: kprobes.EventProbe, Name: "program " + e.of[i].Name, Arg: s.PC})
 		}
 	}
 }
@@ -189,9 +192,13 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 	}
 	out, err := lab.Command(order, func(m *sim.Machine) cpus.Observer {
 		if attached != nil {
-			hit.of, hit.n = attached.Programs, make([]int64, len(attached.Programs))
+			hit.m, hit.of, hit.n = m, attached.Programs, make([]int64, len(attached.Programs))
 		}
 		var each ofCPUs
+		var beside cpus.Observer
+		if watch != nil {
+			beside = watch(m)
+		}
 		for i := range m.CPUs() {
 			sorter := phases.New(m.Image())
 			sorter.Anywhere()
@@ -202,8 +209,8 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 			if attached != nil {
 				sorter.Programs(attached.Code())
 			}
-			if watch != nil {
-				to = append(to, watch(m))
+			if beside != nil {
+				to = append(to, beside)
 			}
 			each = append(each, sim.Phased(sorter, to...))
 		}

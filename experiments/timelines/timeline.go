@@ -25,6 +25,7 @@ func Write(p *schema.Point, w io.Writer) error {
 	_, err := kinds.Observed(p, func(m *sim.Machine) cpus.Observer {
 		title := fmt.Sprintf("%s, point %s, on %s", p.Experiment, p.Label, p.Machine.Name)
 		rec = newWatcher(m.Image(), m.CPUs(), p.Machine.CPU.Hz, title)
+		rec.others = schema.Packaged(p.Kind)
 		m.Watch(rec.event)
 		return rec
 	})
@@ -78,6 +79,7 @@ type watcher struct {
 	watch  uint64 // address of what calls the handler of a watchpoint
 	t      timeline.Timeline
 	cpus   []cpuTrack
+	others bool               // what ran before is not known, as in packaged kernels
 	flows  map[flowKey]uint64 // arrows that have begun and not arrived
 	last   uint64             // flow
 	latest clock.Ticks        // of the steps of protocols
@@ -157,11 +159,14 @@ func (w *watcher) Step(s *cpus.Step) {
 // begin opens the slice of the task that runs when the timeline begins: on the first CPU the one that
 // measures, on others the flow of control that becomes the idle task.
 func (w *watcher) begin(c *cpuTrack, s *cpus.Step) {
-	if s.CPU == 0 {
-		w.switchTo(c, s.Start, sim.Event{Name: "init"})
-		return
+	name := "idle"
+	switch {
+	case w.others:
+		name = "what ran before"
+	case s.CPU == 0:
+		name = "init"
 	}
-	w.switchTo(c, s.Start, sim.Event{Name: "idle"})
+	w.switchTo(c, s.Start, sim.Event{Name: name})
 }
 
 // full reports that there are too many events, which finish complains about.
