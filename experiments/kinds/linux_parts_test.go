@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,9 +184,18 @@ func LinuxRuns(t *testing.T) string {
 	for i, probe := range everyProbe() {
 		p := pointOf(probe)
 		hit := &entries{of: programs([]string{"two", "one", "two"}[:i%4]...), n: []int64{10, 5, 3}[:i%4]}
-		for _, pc := range []uint64{0x100, 0x200, 0x100, 0x300, 0x140, 0x9000} {
-			hit.Step(&cpus.Step{PC: pc})
+		before, told := slices.Clone(hit.n), int64(0)
+		hit.tell = func(e sim.Event) {
+			told++
+			require.That(t, e.CPU == 1 && e.Kind == kprobes.EventProbe && strings.HasPrefix(e.Name, "program ") && e.Arg != 0, "%+v", e)
 		}
+		for _, pc := range []uint64{0x100, 0x200, 0x100, 0x300, 0x140, 0x9000} {
+			hit.Step(&cpus.Step{PC: pc, CPU: 1})
+		}
+		for i := range before {
+			told -= hit.n[i] - before[i]
+		}
+		require.Equal(t, told, 0, "entries that were told or counted alone")
 		attached := &attaching.Attached{Sampled: i%3 == 0}
 		if i%2 == 1 {
 			attached = nil

@@ -125,8 +125,8 @@ func attach(l *schema.LinuxProbe, o *measuring.Command) error {
 
 // entries counts how often programs were entered.
 type entries struct {
-	m  *sim.Machine
-	of []attaching.Program
+	tell func(sim.Event) // of each
+	of   []attaching.Program
 	n  []int64
 }
 
@@ -135,7 +135,7 @@ func (e *entries) Step(s *cpus.Step) {
 	for i := range e.of {
 		if s.PC == e.of[i].Entry() {
 			e.n[i]++
-			e.m.Note(sim.Event{CPU: s.CPU, Kind: kprobes.EventProbe, Name: "program " + e.of[i].Name, Arg: s.PC})
+			e.tell(sim.Event{CPU: s.CPU, Kind: kprobes.EventProbe, Name: "program " + e.of[i].Name, Arg: s.PC})
 		}
 	}
 }
@@ -192,7 +192,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 	}
 	out, err := lab.Command(order, func(m *sim.Machine) cpus.Observer {
 		if attached != nil {
-			hit.m, hit.of, hit.n = m, attached.Programs, make([]int64, len(attached.Programs))
+			hit.tell, hit.of, hit.n = m.Note, attached.Programs, make([]int64, len(attached.Programs))
 		}
 		var each ofCPUs
 		var beside cpus.Observer
