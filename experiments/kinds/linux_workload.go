@@ -127,7 +127,7 @@ func attach(l *schema.LinuxProbe, o *measuring.Command) error {
 type entries struct {
 	tell func(sim.Event) // of each
 	of   []attaching.Program
-	n  []int64
+	n    []int64
 }
 
 // Step implements cpus.Observer.
