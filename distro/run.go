@@ -31,7 +31,10 @@ func Command(n int) string {
 
 // WithDisk are parameters of the kernel with which it finds persistent memory: it lists what is not its own memory once it has looked
 // for PCI, and looks no further than for an address register with this option.
-func WithDisk(command string) string { return strings.Replace(command, "pci=off", "pci=conf1", 1) }
+func WithDisk(command string) string { return strings.Replace(command, "pci=off", DiskOption, 1) }
+
+// DiskOption is that option.
+const DiskOption = "pci=conf1"
 
 // CommandOf are the parameters of a kernel of an instruction set for a number of CPUs, where none are given.
 func CommandOf(isa *cpus.ISA, n int) string {

@@ -113,6 +113,7 @@ func TestDisk(t *testing.T) {
 	exptest.Write(t, dir, "image", ext4()[:2047])
 	refused("is the image of no file system that is known")
 	exptest.Write(t, dir, "image", ext4())
+	refused("linux.append: a kernel finds the disk with pci=conf1 alone", "linux.append=console=ttyS0 pci=off")
 	refused("mount: write the path of a folder", "workload.mount=disk")
 	refused("mount: write the path of a folder", "workload.mount=/.")
 	exptest.Write(t, modules, "kernel/fs/jbd2.ko", strings.Repeat("no module", 100))

@@ -64,7 +64,11 @@ func (p *planner) linux(root *doc.Node, pt schema.Point, e *schema.Experiment, c
 		p.errs.Join(at(root, "linux", "dtb"), fmt.Errorf("linux.dtb: %w", err))
 		return
 	}
-	if pt.Linux.Working != nil {
+	if w := pt.Linux.Working; w != nil {
+		if w.Disk.Path != "" && !strings.Contains(pt.Linux.Command, distro.DiskOption) {
+			p.errs.Add(at(root, "linux", "append"), "linux.append: a kernel finds the disk with %s alone: add it", distro.DiskOption)
+			return
+		}
 		err := p.l.root(root, pt.Linux.Working, toolsOf(e.Probes), k.read)
 		if lack := (*lackingRoot)(nil); errors.As(err, &lack) {
 			p.plan.Lacking = err
