@@ -23,8 +23,8 @@ func (b ports) Load(port uint64, size int) uint64 {
 	return v
 }
 
-// Store implements cpus.Device. The word at cf8h is the address of PCI's configuration mechanism 1 (PCI Local Bus Specification,
-// 3.2.2.3.2), and not the reset control register in its middle.
+// Store implements cpus.Device. The word at cf8h is the address of PCI's configuration mechanism 1 (ACM SIGOPS at Illinois, "i386 PCI
+// Config Requests"), and not the reset control register in its middle.
 func (b ports) Store(port uint64, size int, v uint64) {
 	if port == portPCI && size == 4 {
 		b.p.pci = uint32(v) & pciAddress
