@@ -33,7 +33,7 @@ func holdHandlers(t *testing.T, w *crowd, kind Kind) {
 			if w.percpu("hit_record") != 0 {
 				ticks++
 			}
-		case smp.EventTask:
+		case sim.EventTask:
 			switches++
 			inside = inside || w.percpu("hit_record") != 0
 		}

@@ -47,7 +47,7 @@ type stated struct {
 }
 
 // task is a task of the guest as the checker sees it.
-// Its number is that of smp.EventTask. It stays after the task has ended, as there are few.
+// Its number is that of sim.EventTask. It stays after the task has ended, as there are few.
 type task struct {
 	slot  visit
 	call  *call

@@ -208,7 +208,7 @@ func (c *checker) missedBy(cpu int) func(s *store) bool {
 // event takes in what the parts of the kernel tell.
 func (c *checker) event(e sim.Event) {
 	switch e.Kind {
-	case smp.EventTask:
+	case sim.EventTask:
 		c.calls.current[e.CPU] = e.ID
 	case smp.EventLate:
 		c.report.found(Late, e.CPU, 0, e.Name)

@@ -165,7 +165,7 @@ func (x *covering) take() (c Covered, pairs []Pair) {
 
 // event notes where all other CPUs are. It comes behind the checker's.
 func (x *covering) event(e sim.Event) {
-	if e.Kind == smp.EventTask {
+	if e.Kind == sim.EventTask {
 		x.running[e.CPU] = e.Name
 	}
 	i := slices.IndexFunc(protocolSteps[:], func(s protocolStep) bool { return s.kind == e.Kind && s.event == e.Name })

@@ -67,7 +67,7 @@ func TestCoverageOfAToy(t *testing.T) {
 			tell(0, kprobes.EventPatch, "no such step", toyAt)
 		}, "probe registered, idle\na CPU synchronized, elsewhere\n"},
 		{func() { // the other CPU executes the first byte in front of its store, and the bytes behind it after theirs
-			tell(1, smp.EventTask, "caller", 2)
+			tell(1, sim.EventTask, "caller", 2)
 			run(1, toyAt)
 			next[1] = toyAt + 1
 			tell(0, kprobes.EventPatch, "breakpoint", toyAt)
@@ -79,10 +79,10 @@ func TestCoverageOfAToy(t *testing.T) {
 			run(0, toyAt) // the CPU that has stored it
 		}, "breakpoint stored, region\nbreakpoint stored, fetch before\ntail stored, site\ntail stored, fetch after\nfirst byte stored, function\n"},
 		{func() { // what the CPU itself has fetched, of its tasks
-			tell(1, smp.EventTask, "idle", 0)
+			tell(1, sim.EventTask, "idle", 0)
 			run(0, toyAt)
 			tell(0, kprobes.EventPatch, "breakpoint", toyAt)
-			tell(1, smp.EventTask, "caller", 2)
+			tell(1, sim.EventTask, "caller", 2)
 		}, "breakpoint stored, function\n"},
 		{func() { // the same step, seen from what the CPU is in the middle of
 			next[1] = 0
@@ -108,9 +108,9 @@ func TestCoverageOfAToy(t *testing.T) {
 			tell(0, kprobes.EventProbe, "unoptimizing", toyAt)
 			next[1] = 0
 			tell(0, smp.EventGraceBegin, smp.PeriodTasks, 0)
-			tell(1, smp.EventTask, "migration/1", 3)
+			tell(1, sim.EventTask, "migration/1", 3)
 			tell(0, smp.EventStop, "run", 0)
-			tell(1, smp.EventTask, "caller", 2)
+			tell(1, sim.EventTask, "caller", 2)
 			run(1, toyAt)
 			tell(0, smp.EventStop, "exit", 0)
 		}, "detour taken, slot\ndetour taken, fetch after\njump to go, detour\nstop: run, stopper\nstop: run, off CPU\nstop: exit, elsewhere\nRCU-tasks begins, detour\n"},

@@ -6,11 +6,12 @@ import "kprobesim/internal/clock"
 // kinds that it notes.
 type EventKind string
 
-// Kinds of events of the machine and of its boards.
+// Kinds of events of the machine and of its boards, and the one that every kernel has.
 const (
 	EventSignal  EventKind = "signal"   // an edge came to one of the lines of CPU, named in Name
 	EventIPISend EventKind = "ipi-send" // CPU sent an interprocessor interrupt: Name its mode, ID its number, Arg its destination
 	EventIPI     EventKind = "ipi"      // it was accepted at CPU; Arg is the sender
+	EventTask    EventKind = "task"     // CPU goes on with the task Name, ID (its task_struct); Arg is 1 for a user task
 )
 
 // Event is something worth knowing of at a point of time: an interrupt that was sent, a task that

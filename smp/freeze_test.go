@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/require"
+	"kprobesim/sim"
 )
 
 // TestFrozenTasksAreAtKnownPoints: a task that was preempted in the middle of a loop is not frozen there, and all go on
@@ -27,7 +28,7 @@ func TestFrozenTasksAreAtKnownPoints(t *testing.T) {
 		switches := len(b.events)
 		b.do(b.k.Sleep(b, 3))
 		for _, e := range b.events[switches:] {
-			require.That(t, e.Kind != EventTask || e.Name != "other", "a frozen task runs")
+			require.That(t, e.Kind != sim.EventTask || e.Name != "other", "a frozen task runs")
 		}
 		b.k.thaw(b)
 		p.over = true

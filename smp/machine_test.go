@@ -114,7 +114,7 @@ func tryRun(t *testing.T, name string, opt Options, p sim.Policy, body func(b *b
 	b.k.Bind(b.m)
 	b.m.Watch(func(e sim.Event) {
 		b.events = append(b.events, e)
-		if e.Kind == EventTask && len(b.k.cpus) <= 6 {
+		if e.Kind == sim.EventTask && len(b.k.cpus) <= 6 {
 			b.waits = append(b.waits, b.k.Explain())
 		}
 	})

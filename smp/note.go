@@ -4,7 +4,6 @@ import "kprobesim/sim"
 
 // Kinds of events that this package tells watchers of the machine, with the CPU that they happen on.
 const (
-	EventTask       sim.EventKind = "task"        // the CPU goes on with the task Name, ID (its task_struct); Arg is 1 for a user task
 	EventWake       sim.EventKind = "wake"        // the task Name, ID is made runnable, on the CPU Arg
 	EventTick       sim.EventKind = "tick"        // a timer interrupt
 	EventGraceBegin sim.EventKind = "grace-begin" // the grace period ID begins; Name is PeriodSched, PeriodTasks or PeriodFreeze

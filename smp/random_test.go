@@ -117,7 +117,7 @@ func (s *storm) run(n int) {
 
 // holdTask checks that a task that is switched to runs nowhere else.
 func (s *storm) holdTask(e sim.Event) {
-	if e.Kind != EventTask {
+	if e.Kind != sim.EventTask {
 		return
 	}
 	k := s.b.k

@@ -6,6 +6,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/image"
+	"kprobesim/sim"
 )
 
 // Pick answers the guest's sched_pick: which task runs next on the caller's CPU. irqsOff says whether interrupts were off
@@ -29,7 +30,7 @@ func (k *Kernel) Pick(c Caller, prev uint64, irqsOff bool) uint64 {
 	next := k.choose(cpu)
 	cpu.curr, next.running, next.last, next.waits = next, true, cpu.n, nil
 	if next != p {
-		k.note(cpu.n, EventTask, next.name, next.addr, next.level())
+		k.note(cpu.n, sim.EventTask, next.name, next.addr, next.level())
 		if k.swap != nil {
 			p.contexts = k.swap(cpu.n, next.contexts)
 			k.checkStruck(p)

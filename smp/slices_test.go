@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kprobesim/internal/require"
+	"kprobesim/sim"
 )
 
 // TestTimeSlices: without ticks nobody runs beside a loop on one CPU; with ticks loops take turns, on a preemptible kernel even those
@@ -39,7 +40,7 @@ func TestTimeSlices(t *testing.T) {
 				jiffies = b.k.Jiffies() - begin
 			})
 			turns := int64(0)
-			for _, e := range b.of(EventTask) {
+			for _, e := range b.of(sim.EventTask) {
 				if strings.HasPrefix(e, "1 loop") {
 					turns++
 				}

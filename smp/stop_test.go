@@ -102,7 +102,7 @@ func TestStopperWakesAtOnce(t *testing.T) {
 		on, sent := make([]string, cpus), 0
 		for _, e := range b.events {
 			switch {
-			case e.Kind == EventTask:
+			case e.Kind == sim.EventTask:
 				on[e.CPU] = e.Name
 			case e.Kind == sim.EventIPISend && strings.HasPrefix(on[e.CPU], "migration/"):
 				sent++
@@ -148,7 +148,7 @@ func (b *board) holdStops(cpus int) {
 	on := make([]string, cpus)
 	for _, e := range b.events {
 		switch {
-		case e.Kind == EventTask:
+		case e.Kind == sim.EventTask:
 			on[e.CPU] = e.Name
 		case e.Kind == EventStop && e.Name != "prepare":
 			for i, name := range on {

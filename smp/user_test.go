@@ -9,6 +9,7 @@ import (
 	"kprobesim/image"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
+	"kprobesim/sim"
 	"kprobesim/workloads"
 )
 
@@ -143,8 +144,8 @@ func TestUserTasksGiveWay(t *testing.T) {
 			b.do(b.k.Sleep(b, 10))
 			b.events = nil
 			b.do(b.k.Sleep(b, 10))
-			if turns := len(b.of(EventTask)); turns < 9 || turns > 13 { // 10 of theirs, the sleeper's
-				t.Errorf("%s: %d turns in 10 jiffies: %q", name, turns, b.of(EventTask))
+			if turns := len(b.of(sim.EventTask)); turns < 9 || turns > 13 { // 10 of theirs, the sleeper's
+				t.Errorf("%s: %d turns in 10 jiffies: %q", name, turns, b.of(sim.EventTask))
 			}
 			begin := b.m.Now()
 			task, err := b.k.native(b, Thread{Name: "urgent", CPU: 1, Bound: true, Priority: 1}, func(Caller) error {
@@ -202,7 +203,7 @@ func TestUserTasksMove(t *testing.T) {
 		})
 		where := map[string]map[int]bool{}
 		for _, e := range b.events {
-			if e.Kind == EventTask && e.Arg == 1 {
+			if e.Kind == sim.EventTask && e.Arg == 1 {
 				if where[e.Name] == nil {
 					where[e.Name] = map[int]bool{}
 				}

@@ -44,7 +44,7 @@ func TestUnpaged(t *testing.T) {
 	at(0x400004, load, kernelMap+4)
 }
 
-// TestNoCode has the fetch of an address where no memory is end in a prefetch abort that names it (ARM ARM, B3.12.3 and B4.1.96).
+// TestNoCode has the fetch of an address where no memory is end in a prefetch abort that names it.
 func TestNoCode(t *testing.T) {
 	c := newWorld(t, cpus.Throughput, nil).cpu()
 	c.R[rPC] = 0x12345678

@@ -103,16 +103,13 @@ func (t *tasks) step(m *sim.Machine, st *cpus.Step) {
 	}
 }
 
-// EventTask notes that a CPU goes on with the task Name, ID; Arg is 1 for one of a process.
-const EventTask sim.EventKind = "task"
-
 // note tells watchers which task a CPU goes on with, whose name lies at an address. A kernel without types does not tell of names.
 func (t *tasks) note(m *sim.Machine, cpu int, task, nameAt uint64) {
 	if t.fields == (taskFields{}) {
 		return
 	}
 	name, _, _ := bytes.Cut(t.field(m, cpu, nameAt, 16), []byte{0})
-	e := sim.Event{CPU: cpu, Kind: EventTask, Name: string(name), ID: task}
+	e := sim.Event{CPU: cpu, Kind: sim.EventTask, Name: string(name), ID: task}
 	switch {
 	case strings.HasPrefix(e.Name, "swapper/"):
 		e.Name = "idle"

@@ -1,5 +1,5 @@
 // Package rootfs holds the files of a root file system: what folders and archives of the kinds tar and cpio have, packed by gzip,
-// by zstd or not, and the layers of images of OCI and docker. It knows symbolic links and which libraries a program needs, so that a
+// zstd, xz or not, and the layers of images of OCI and docker. It knows symbolic links and which libraries a program needs, so that a
 // few programs can be taken out of many.
 //
 // The formats are POSIX' (pax) and that of Linux' initial file systems (Documentation/driver-api/early-userspace/

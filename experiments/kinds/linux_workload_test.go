@@ -51,75 +51,53 @@ func TestLinuxWorkload(t *testing.T) {
 func TestLinuxWorkloadOnARM(t *testing.T) {
 	const what = "a program under the probes of a packaged kernel of ARM"
 	hosttools.Kernels(t, "arm/vmlinuz*", what)
-	root := t.TempDir()
-	file := filepath.Join(root, "writes")
 	gcc := hosttools.Compiler(t, "arm-linux-gnueabi-gcc", "arm", "gcc-arm-linux-gnueabi", what)
-	out, err := exec.Command(gcc, "-marm", "-mfloat-abi=soft", "-Os", "-ffreestanding", "-nostdlib", "-static", "-I", "../../distro/init", "-o", file, "testdata/writes.c").CombinedOutput()
-	require.Need(t, err == nil, "%v: %s", err, out)
-	printed := require.Must(exec.Command(hosttools.Need(t, "qemu-arm", "qemu-user", what), file).Output())(t)
+	root := writer(t, gcc, "-marm", "-mfloat-abi=soft")
+	printed := require.Must(exec.Command(hosttools.Need(t, "qemu-arm", "qemu-user", what), filepath.Join(root, "writes")).Output())(t)
 	p := require.Must(linuxLoader.Plan("linux-workload", []string{"machine=tc2-cortex-a15", "linux.cpus=2", "workload.root=[\"" + root + "\"]", "workload.command=[\"/writes\"]"}))(t)
 	require.That(t, strings.Contains(strings.Join(p.Notes, "\n"), "left out: fentry"), "notes %q", p.Notes)
-	for _, pt := range p.Points {
-		m := require.Must(kinds.Measure(&pt))(t)
-		require.Equal(t, m.Console, string(printed), "%s: the program prints", pt.Name)
-		values, sum := valuesOf(t, &pt, m), 0.0
-		for _, phase := range kinds.LinuxPhases() {
-			sum += values[results.PhaseMetric(phase.String())]
-		}
-		require.That(t, pt.Name == "none" || values["events"] == 20 && sum > values[results.MetricCycles]-5 && sum < values[results.MetricCycles]+5 && values["overhead_percent"] > 0 && values[results.PhaseMetric("handler")] > 50, "%s: %v", pt.Name, values)
-	}
+	holdWrites(t, p, string(printed), map[string]float64{"kprobe": 20, "kretprobe": 20})
 }
 
 // TestLinuxWorkloadOnI386 does the same under a kernel of i386, with a probe of the program beside.
 func TestLinuxWorkloadOnI386(t *testing.T) {
 	const what = "a program under the probes of a packaged kernel of i386"
 	hosttools.Kernels(t, "vmlinuz*-686", what)
-	root := t.TempDir()
-	file := filepath.Join(root, "writes")
-	gcc := hosttools.Compiler(t, "x86_64-linux-gnu-gcc", "amd64", "gcc-x86-64-linux-gnu", what)
-	out, err := exec.Command(gcc, "-m32", "-Os", "-ffreestanding", "-nostdlib", "-static", "-no-pie", "-I", "../../distro/init", "-o", file, "testdata/writes.c").CombinedOutput()
-	require.Need(t, err == nil, "%v: %s", err, out)
+	root := writer(t, hosttools.Compiler(t, "x86_64-linux-gnu-gcc", "amd64", "gcc-x86-64-linux-gnu", what), "-m32", "-no-pie")
 	const points = `points=[{name = "none", kind = "none"}, {name = "kprobe", kind = "kprobe", target = "vfs_write"}, {name = "kretprobe", kind = "kretprobe", target = "vfs_write"}, ` +
 		`{name = "uprobe", kind = "uprobe", target = "/writes:_start"}]`
 	p := require.Must(linuxLoader.Plan("linux-workload", []string{"machine=xeon-e5410-i386", "workload.root=[\"" + root + "\"]", "workload.command=[\"/writes\"]", "workload.region=command", points}))(t)
-	want := ""
+	printed := ""
 	for c := byte('a'); c < 'a'+20; c++ {
-		want += "line " + string(c) + "\n"
+		printed += "line " + string(c) + "\n"
 	}
+	holdWrites(t, p, printed, map[string]float64{"kprobe": 20, "kretprobe": 20, "uprobe": 1})
+}
+
+// writer returns a root with a program that writes 20 times.
+func writer(t *testing.T, gcc string, options ...string) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	args := append(options, "-Os", "-ffreestanding", "-nostdlib", "-static", "-I", "../../distro/init", "-o", filepath.Join(root, "writes"), "testdata/writes.c")
+	out, err := exec.Command(gcc, args...).CombinedOutput()
+	require.Need(t, err == nil, "%v: %s", err, out)
+	return root
+}
+
+// holdWrites measures all points of that program, wants what it prints and the events of each, and that phases of 20 of them add up to
+// what they take.
+func holdWrites(t *testing.T, p *schema.Plan, printed string, events map[string]float64) {
+	t.Helper()
+	require.Equal(t, len(p.Points), 1+len(events), "points, with none")
 	for _, pt := range p.Points {
 		m := require.Must(kinds.Measure(&pt))(t)
-		require.Equal(t, m.Console, want, "%s: the program prints", pt.Name)
+		require.Equal(t, m.Console, printed, "%s: the program prints", pt.Name)
 		values, sum := valuesOf(t, &pt, m), 0.0
 		for _, phase := range kinds.LinuxPhases() {
 			sum += values[results.PhaseMetric(phase.String())]
 		}
-		events := map[string]float64{"kprobe": 20, "kretprobe": 20, "uprobe": 1}[pt.Name]
-		require.That(t, values["events"] == events, "%s: %v", pt.Name, values)
-		require.That(t, events < 20 || sum > values[results.MetricCycles]-5 && sum < values[results.MetricCycles]+5 && values["overhead_percent"] > 0 && values[results.PhaseMetric("handler")] > 50, "%s: %v", pt.Name, values)
-	}
-}
-
-// TestLinuxWorkloadObject runs it under programs of an object file. Two of them are hit by each write.
-func TestLinuxWorkloadObject(t *testing.T) {
-	workload(t, "linux-workload-object", map[string]float64{"latencies": 42})
-}
-
-// TestLinuxWorkloadTool runs it beside a tool that others have made. Each program is entered as often as dd
-// makes its call: reads and writes one a block.
-func TestLinuxWorkloadTool(t *testing.T) {
-	const what = "a program beside a tool of Debian under a packaged kernel"
-	hosttools.Kernels(t, "vmlinuz*-amd64", what)
-	p := require.Must(linuxLoader.Plan("linux-workload-tool", []string{writes}))(t)
-	if p.Lacking != nil {
-		hosttools.Missing(t, what, p.Lacking.Error())
-	}
-	pt := require.Must(p.Point("vfsstat"))(t)
-	m := require.Must(kinds.Measure(pt))(t)
-	values := valuesOf(t, pt, m)
-	for metric, want := range map[string]float64{"events_fentry_vfs_read": 20, "events_fentry_vfs_writ": 21, "events_fentry_vfs_fsyn": 0} {
-		if got, ok := values[metric]; !ok || got != want {
-			t.Errorf("%s: %v, want %v of %v", metric, got, want, values)
-		}
+		require.That(t, values["events"] == events[pt.Name], "%s: %v", pt.Name, values)
+		require.That(t, values["events"] < 20 || sum > values[results.MetricCycles]-5 && sum < values[results.MetricCycles]+5 && values["overhead_percent"] > 0 && values[results.PhaseMetric("handler")] > 50, "%s: %v", pt.Name, values)
 	}
 }
 

@@ -83,17 +83,14 @@ func moduleKey(name string) string { return strings.ReplaceAll(name, "-", "_") }
 // kernel and beside its folder, or with the kernel in the same folder.
 func modulesOf(k *linux.Kernel) (*drivers, error) {
 	beside := filepath.Dir(k.Image.Name)
-	if filepath.Base(beside) != k.Version() {
-		for _, at := range []string{"lib", "../lib", "../usr/lib"} {
-			dir := filepath.Join(beside, at, "modules", k.Version())
-			if info, err := os.Stat(filepath.Join(dir, "kernel")); err == nil && info.IsDir() {
-				return readDrivers(dir)
-			}
+	under := func(at string) string { return filepath.Join(beside, at, "modules", k.Version()) }
+	for _, dir := range []string{beside, under("lib"), under("../lib"), under("../usr/lib")} {
+		if info, err := os.Stat(filepath.Join(dir, "kernel")); err == nil && info.IsDir() && filepath.Base(dir) == k.Version() {
+			return readDrivers(dir)
 		}
-		return nil, fmt.Errorf("the drivers of a disk are modules of the kernel, and %s is not there: unpack the kernel's package beside it",
-			filepath.Join(beside, "lib", "modules", k.Version(), "kernel"))
 	}
-	return readDrivers(beside)
+	return nil, fmt.Errorf("the drivers of a disk are modules of the kernel, and %s is not there: unpack the kernel's package beside it",
+		filepath.Join(under("lib"), "kernel"))
 }
 
 func readDrivers(dir string) (*drivers, error) {

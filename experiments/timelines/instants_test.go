@@ -18,7 +18,7 @@ func TestInstants(t *testing.T) {
 	w := newWatcher(im, 3, 1000, "instants")
 	text := ""
 	for _, kind := range []sim.EventKind{
-		sim.EventIPISend, sim.EventIPI, sim.EventSignal, smp.EventTask, smp.EventWake, smp.EventTick, smp.EventGraceBegin, smp.EventGraceEnd,
+		sim.EventIPISend, sim.EventIPI, sim.EventSignal, sim.EventTask, smp.EventWake, smp.EventTick, smp.EventGraceBegin, smp.EventGraceEnd,
 		smp.EventQuiescent, smp.EventLate, smp.EventStop, kprobes.EventPatch, kprobes.EventSync, kprobes.EventProbe, kprobes.EventSlot,
 		kprobes.EventDetour, kprobes.EventWatch, kprobes.EventPatch, kprobes.EventSync, kprobes.EventSync,
 	} {

@@ -258,7 +258,7 @@ func (w *watcher) event(e sim.Event) {
 		return
 	}
 	c := &w.cpus[e.CPU]
-	if e.Kind == smp.EventTask {
+	if e.Kind == sim.EventTask {
 		w.switchTo(c, e.At, e)
 		return
 	}
