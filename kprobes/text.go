@@ -54,7 +54,7 @@ func (s *symbols) lookUp(im *image.Image, era era, arch *Arch, jump *Optimizer) 
 	}
 	for _, name := range slices.Concat(era.protected, era.Protected) {
 		if f, ok := im.Func(name); ok {
-			s.blacklist = append(s.blacklist, Span{f.Entry, f.Entry + max(f.Size, 1)})
+			s.blacklist = append(s.blacklist, extent(im, f.Entry, f.Size))
 		}
 	}
 	return nil
@@ -196,11 +196,8 @@ func (k *Kprobes) text(addr uint64) (Text, bool) {
 	if !ok {
 		return Text{}, false
 	}
-	size := sym.Size
-	if size == 0 {
-		size = k.symbolEnd(sym, addr) - sym.Addr
-	}
-	fn := Text{Name: k.im.CName(sym.Name), Start: sym.Addr, Code: k.m.read(sym.Addr, int(size))}
+	code := extent(k.im, sym.Addr, sym.Size)
+	fn := Text{Name: k.im.CName(sym.Name), Start: sym.Addr, Code: k.m.read(sym.Addr, int(code.End-code.Start))}
 	i, _ := k.search(fn.Start)
 	for ; i < len(k.sites) && k.sites[i].addr < fn.End(); i++ {
 		copy(fn.Code[k.sites[i].addr-fn.Start:], k.sites[i].orig)
@@ -208,19 +205,23 @@ func (k *Kprobes) text(addr uint64) (Text, bool) {
 	return fn, true
 }
 
-// symbolEnd is where a symbol without a size ends: in front of the next one.
-// Only symbols of assembler sources have none. A page bounds the search behind the last symbol.
-func (k *Kprobes) symbolEnd(sym image.Symbol, addr uint64) uint64 {
+// extent is the code of a function of so many bytes. One of which the image says none ends in front of the next symbol: only
+// symbols of assembler sources have no size. A page bounds the search behind the last symbol.
+func extent(im *image.Image, start, size uint64) Span {
+	if size > 0 {
+		return Span{start, start + size}
+	}
 	const limit = 4096
-	end := addr + 1
-	for end < sym.Addr+limit {
-		s, _, ok := k.im.At(end)
-		if !ok || s.Addr != sym.Addr {
+	own, _, _ := im.At(start)
+	end := start + 1
+	for end < start+limit {
+		s, _, ok := im.At(end)
+		if !ok || s.Addr != own.Addr {
 			break
 		}
 		end++
 	}
-	return end
+	return Span{start, end}
 }
 
 // ForbidInModule keeps probes away from the functions that the table of a loaded module lists (NOKPROBE_SYMBOL), until
@@ -250,7 +251,7 @@ func (k *Kprobes) forbid(table Span) error {
 		if !ok || off != 0 {
 			return fmt.Errorf("the table of functions without probes lists %#x, where no function begins", entry)
 		}
-		k.sym.blacklist = append(k.sym.blacklist, Span{entry, entry + max(sym.Size, 1)})
+		k.sym.blacklist = append(k.sym.blacklist, extent(k.im, entry, sym.Size))
 	}
 	return k.m.take()
 }
