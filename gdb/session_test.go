@@ -428,12 +428,13 @@ func TestTake(t *testing.T) {
 	require.That(t, c.mu.TryLock() && len(c.list) <= 0, "%d states, or the list is locked", len(c.list))
 }
 
-// TestInsert drops the state with the narrowest gap for its distance from the present, and never the present one.
+// TestInsert drops the state with the narrowest gap for its distance from the present, the older one of two, and never the present one.
 func TestInsert(t *testing.T) {
-	for now, want := range map[clock.Ticks]clock.Ticks{90: 10, 10: 80} {
+	for _, x := range []struct{ now, lacks, want clock.Ticks }{{90, 90, 10}, {10, 10, 80}, {45, 50, 10}} {
+		now, want := x.now, x.want
 		c := Checkpoints{Every: 10}
 		for at := clock.Ticks(10); at <= 10*(mostCheckpoints+1); at += 10 {
-			if at != now {
+			if at != x.lacks {
 				c.insert(len(c.list), checkpoint{at: at})
 			}
 		}
