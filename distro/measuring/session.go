@@ -127,12 +127,12 @@ func (s *session) do(commands ...command) ([][]byte, error) {
 
 // timed has the CPUs execute with or without the cost model.
 func (s *session) timed(on bool) {
-	each, until := clock.Ticks(clock.PerCycle), clock.Ticks(math.MaxInt64)
+	until := clock.Ticks(math.MaxInt64)
 	if on {
-		each, until = 0, 0
+		until = 0
 	}
 	for i := range s.m.CPUs() {
-		s.m.CPU(i).Untimed(each, until)
+		s.m.CPU(i).Untimed(clock.PerCycle, until)
 	}
 }
 
