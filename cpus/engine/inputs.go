@@ -204,7 +204,7 @@ func (c *Core) gatherLoad(i int) {
 		if number > sent { // not of this block
 			number -= forwards
 		}
-		if int64(number+c.live) > 0 || sent >= c.seen {
+		if int64(number+c.live) > 0 || sent >= forwards {
 			c.give(inMatch, i, number<<8|uint64(a.match))
 		}
 		a.match = noStore

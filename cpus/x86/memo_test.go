@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
@@ -72,25 +73,27 @@ func TestMemoChangesNothing(t *testing.T) {
 // used again, of which most are of exceptions' frames and get no place in time.
 func TestMemoOfStoresWithoutPlace(t *testing.T) {
 	eachMode(t, func(t *testing.T, isa *cpus.ISA) {
-		const inFlight = 64
+		const inFlight = 128
 		frame := map[int]int{32: 3, 64: 5}[isa.Bits]
 		code := bytes.Repeat([]byte{0xcd, 0x30}, inFlight/frame) // 1: int $0x30
 		for range inFlight % frame {
 			code = append(code, 0x89, 0x07) // mov %eax,(%rdi)
 		}
-		code = append(code, 0x8b, 0x07, 0x89, 0x47, 4, 0xff, 0xcd, 0x0f, 0x85) // mov (%rdi),%eax; mov %eax,4(%rdi); dec %ebp; jnz 1b
-		code = append(binary.LittleEndian.AppendUint32(code, uint32(-(len(code)+4))), 0xf4)
-		eachMemo(t, "a store behind frames", func() []*CPU {
-			w := newWorld(t, isa, cpus.Window, code)
-			w.gates(func(int) (uint64, uint8) { return w.code(testCode) + 0x400, 0 })
-			w.mem.Write(testCode-kernelMap+0x400, w.iret())
-			c := w.cpu()
-			c.R[rbp], c.R[rdi] = 30, w.at(testData)
-			if e := c.Run(1 << 40); e.Reason != cpus.Halted {
-				t.Fatalf("stopped for %+v", e)
-			}
-			return []*CPU{c}
-		})
+		for _, after := range [][]byte{{0x89, 0x47, 4}, nil} { // mov %eax,4(%rdi)
+			code := slices.Concat(code, []byte{0x8b, 0x07}, after, []byte{0xff, 0xcd, 0x0f, 0x85}) // mov (%rdi),%eax; dec %ebp; jnz 1b
+			code = append(binary.LittleEndian.AppendUint32(code, uint32(-(len(code)+4))), 0xf4)
+			eachMemo(t, "a store behind frames", func() []*CPU {
+				w := newWorld(t, isa, cpus.Window, code)
+				w.gates(func(int) (uint64, uint8) { return w.code(testCode) + 0x400, 0 })
+				w.mem.Write(testCode-kernelMap+0x400, w.iret())
+				c := w.cpu()
+				c.R[rbp], c.R[rdi] = 30, w.at(testData)
+				if e := c.Run(1 << 40); e.Reason != cpus.Halted {
+					t.Fatalf("stopped for %+v", e)
+				}
+				return []*CPU{c}
+			})
+		}
 	})
 }
 
