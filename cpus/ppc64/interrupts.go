@@ -222,11 +222,8 @@ func (c *CPU) Deliver() {
 		return
 	}
 	kind := uint8(cpus.OtherException)
-	switch {
-	case f.reason&srr1Trap != 0:
+	if f.reason&srr1Trap != 0 {
 		kind = cpus.Breakpoint
-	case f.vector == vecTrace:
-		kind = cpus.SingleStep
 	}
 	c.deliver(f, kind)
 }
@@ -321,9 +318,7 @@ func (c *CPU) EndStep(completed bool) bool {
 	if !completed || c.untraced || traced&msrSE == 0 && (traced&msrBE == 0 || !c.isBranch(c.tracedPC)) {
 		return false
 	}
-	c.fault = fault{vector: vecTrace, behind: true}
-	c.Stop |= engine.StopFault
-	c.Deliver()
+	c.deliver(fault{vector: vecTrace, behind: true}, cpus.SingleStep)
 	return true
 }
 

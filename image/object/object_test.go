@@ -286,6 +286,7 @@ func TestRefusals(t *testing.T) {
 		{"x86_64", "-O0", "__thread int n; int g(void) { return n; }", "thread-local storage"},
 		{"i386", "-fpic -fvisibility=default", "extern int far; int f(void) { return far; }", "R_386_GOT"},
 		{"arm", "-mthumb", "int f(int); int g(int n) { return f(n) + 1; }", "compile it with -marm"},
+		{"arm", "", "void g(void) { __asm__(\"blx f\"); }", "against f: is not applied to modules: it changes to Thumb: compile it with -marm"},
 		{"ppc64", "", "void g(void) { __asm__(\"b .kernel_call\"); }", "-fno-optimize-sibling-calls"},
 	} {
 		t.Run(x.want, func(t *testing.T) {
