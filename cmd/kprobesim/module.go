@@ -106,9 +106,9 @@ func (a *app) tryModule(file string, o *moduleOptions) error {
 	}
 	p.Halt = a.halt(o.limit)
 	if len(o.args) > 0 {
-		p.Workload.Args = nil
-		for _, n := range o.args {
-			p.Workload.Args = append(p.Workload.Args, uint64(n))
+		p.Workload.Args = [schema.MaxArgs]uint64{}
+		for i, n := range o.args {
+			p.Workload.Args[i] = uint64(n)
 		}
 	}
 	tried, err := kinds.Try(p, kinds.Trial{File: m, Parameters: quoteParams(o.params), Calls: o.calls, Hits: o.hits})

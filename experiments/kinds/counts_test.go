@@ -104,7 +104,7 @@ func TestModuleCounts(t *testing.T) {
 	for _, kernel := range moduleKernels {
 		l := planning.NewLoader()
 		pt := require.Must(l.Trial(kernel, ""))(t)
-		pt.Workload.Args = []uint64{12, 1}
+		pt.Workload.Args = [...]uint64{12, 1}
 		f := require.Must(l.Module(filepath.Join(objects, kernel, "my_probe.o"), ""))(t)
 		tried, err := kinds.Try(pt, kinds.Trial{File: f, Hits: 20, Parameters: "symbol=work_recursive"})
 		require.Need(t, err == nil, "%s: %v", kernel, err)

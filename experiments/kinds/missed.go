@@ -46,7 +46,7 @@ func (s *session) callers(calls *int64) error {
 	for i := range s.p.Workload.Tasks {
 		task, err := s.k.Go(s.call, fmt.Sprintf("caller/%d", i), func(c smp.Caller) error {
 			for range s.p.Workload.Hits {
-				if _, err := c.InvokeSym(s.p.Workload.Target, s.p.Workload.Args...); err != nil {
+				if _, err := c.InvokeSym(s.p.Workload.Target, s.p.Workload.Args[:]...); err != nil {
 					return err
 				}
 				*calls++

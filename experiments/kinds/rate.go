@@ -209,7 +209,7 @@ type paced struct {
 func (g *gap) events(warm, n int64, pieces []int64) (*paced, error) {
 	s, cpu := g.s, g.s.cpu()
 	target, _ := s.m.Image().Func(s.p.Workload.Target) // the loops without a gap have found it
-	args := append([]uint64{target.Pointer, 1}, s.p.Workload.Args...)
+	args := append([]uint64{target.Pointer, 1}, s.p.Workload.Args[:]...)
 	out := &paced{}
 	g.next = 0
 	g.random.Seed(1, 2)

@@ -71,7 +71,7 @@ func (s *session) hitters() (*hitters, error) {
 // barrier keep cold caches and the start of tasks out of the rate.
 func (s *session) hitter(c smp.Caller, h *hitters, target uint64) error {
 	call := func(n int64) error {
-		_, err := c.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args...)...)
+		_, err := c.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args[:]...)...)
 		return err
 	}
 	if err := call(max(1, s.p.Workload.Warmup)); err != nil {

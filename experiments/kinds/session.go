@@ -167,5 +167,5 @@ func (s *session) calls(target uint64, n int64) (sum uint64, err error) {
 	if s.p.InUser() {
 		return s.userLoop(target, n)
 	}
-	return s.call.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args...)...)
+	return s.call.InvokeSym(s.p.Workload.Loop, append([]uint64{target, uint64(n)}, s.p.Workload.Args[:]...)...)
 }

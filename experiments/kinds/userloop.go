@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"errors"
-	"slices"
 
 	"kprobesim/image"
 	"kprobesim/smp"
@@ -26,9 +25,8 @@ func (s *session) userLoop(target uint64, n int64) (sum uint64, err error) {
 	}
 	work, _ := s.m.Image().Symbol(userWork)
 	mem := image.Access{Memory: s.m}
-	args := append(slices.Clone(s.p.Workload.Args), 0, 0)
 	for i, f := range []image.Field{a0, a1} {
-		mem.Store(work.Addr, f, args[i])
+		mem.Store(work.Addr, f, s.p.Workload.Args[i])
 	}
 	mem.Store(work.Addr, calls, uint64(n))
 	if err := errors.Join(mem.Err, s.set(userWorkFn, target)); err != nil {

@@ -234,12 +234,9 @@ func readMissed(r *doc.Reader) schema.Workload {
 	defer r.Done()
 	w := schema.Workload{
 		Target: doc.Need(r, "target", doc.Text),
-		Args:   doc.Opt(r, "args", nil, doc.ListOf(schema.Word)),
+		Args:   schema.ReadArgs(r),
 		Tasks:  doc.Need(r, "tasks", doc.Int(1, 1000)),
 		Hits:   doc.Need(r, "hits", doc.Int(1, 1_000_000)),
-	}
-	if len(w.Args) > schema.MaxArgs {
-		r.Errorf("args", "%d arguments: the tasks pass at most %d", len(w.Args), schema.MaxArgs)
 	}
 	return w
 }

@@ -66,13 +66,13 @@ func (k *Kernel) CheckPreempt(im *image.Image) error {
 
 // Workload is a loop that calls a function.
 type Workload struct {
-	Loop   string   // guest function that calls the target again and again
-	Target string   // the function that is called and probed
-	Args   []uint64 // its arguments
-	Offset uint64   // where in the target the probe sits, in bytes
-	Line   Line     // in place of Offset, if it names a file
-	Hits   int64    // calls that are measured
-	Warmup int64    // calls before, that are not
+	Loop   string          // guest function that calls the target again and again
+	Target string          // the function that is called and probed
+	Args   [MaxArgs]uint64 // its arguments
+	Offset uint64          // where in the target the probe sits, in bytes
+	Line   Line            // in place of Offset, if it names a file
+	Hits   int64           // calls that are measured
+	Warmup int64           // calls before, that are not
 	// Whole has the time of whole calls count, with the loop around them, and not only what the probe adds.
 	Whole bool
 	// Latencies has each of the measured calls timed.
@@ -202,7 +202,7 @@ func ReadWorkload(r *doc.Reader) Workload {
 	w := Workload{
 		Loop:   doc.Need(r, "loop", doc.Text),
 		Target: doc.Need(r, "target", doc.Text),
-		Args:   doc.Opt(r, "args", nil, doc.ListOf(Word)),
+		Args:   ReadArgs(r),
 		Offset: uint64(doc.Opt(r, "offset", 0, doc.Int(0, 1<<20))),
 		Line:   doc.Opt(r, "line", Line{}, readLine),
 		Hits:   doc.Need(r, "hits", doc.Int(1, 10_000_000)),
@@ -211,10 +211,19 @@ func ReadWorkload(r *doc.Reader) Workload {
 	if w.Line.File != "" && w.Offset != 0 {
 		r.Errorf("line", "offset says where the probe stands, too: write one of them")
 	}
-	if len(w.Args) > MaxArgs {
-		r.Errorf("args", "%d arguments: the loop passes at most %d", len(w.Args), MaxArgs)
-	}
 	return w
+}
+
+// MaxArgs is the number of arguments that the benchmark loop hands on.
+const MaxArgs = 2
+
+// ReadArgs reads the arguments of the function that is called. Those that are not given are 0.
+func ReadArgs(r *doc.Reader) (args [MaxArgs]uint64) {
+	given := doc.Opt(r, "args", nil, doc.ListOf(Word))
+	if copy(args[:], given) < len(given) {
+		r.Errorf("args", "%d arguments: the function is called with at most %d", len(given), MaxArgs)
+	}
+	return args
 }
 
 // Line is a line of the guest's sources.
@@ -241,9 +250,6 @@ func readLine(n *doc.Node) (l Line, err error) {
 	}
 	return l, nil
 }
-
-// MaxArgs is the number of arguments that the benchmark loop hands on.
-const MaxArgs = 2
 
 // Word parses one argument: an integer that fits 64 bits, negative ones as two's complement.
 func Word(n *doc.Node) (uint64, error) {
