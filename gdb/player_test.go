@@ -126,6 +126,20 @@ func TestInterrupt(t *testing.T) {
 	c.want("qC", "QC.")
 }
 
+// TestInterruptBackward stops on the way back, too.
+func TestInterruptBackward(t *testing.T) {
+	for _, steps := range []bool{true, false} {
+		s, fn := unconnected(t)
+		s.ask(fmt.Sprintf("Z0,%x,1", fn.Entry))
+		require.Equal(t, s.ask("c"), "T05thread:1;swbreak:;", "the breakpoint")
+		interrupts := make(chan struct{}, 1)
+		interrupts <- struct{}{}
+		s.player.interrupt = interrupts
+		st, err := s.player.backward(0, steps)
+		require.That(t, err == nil && st.reason == interrupted, "by one instruction: %v; %+v, %v", steps, st, err)
+	}
+}
+
 // TestPass takes a program counter that gdb moves behind a breakpoint of its own, and no other write.
 func TestPass(t *testing.T) {
 	s, fn := unconnected(t)
