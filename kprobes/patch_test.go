@@ -130,6 +130,7 @@ func holdStacksAreRead(t *testing.T, image string) {
 		g := newGuest(t, image, o)
 		g.do(g.k.quiesce(g))
 		require.That(t, (g.passes == 1) == (quiesce == QuiesceStacks), "%s: the machine was stopped %d times", quiesce, g.passes)
+		require.Equal(t, len(g.k.leaving([]*site{{}})), 0, "buffers of a site that has none")
 	}
 }
 
