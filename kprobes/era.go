@@ -139,7 +139,13 @@ func (k *Kprobes) limit(o Options) (Options, error) {
 	}
 	// A task that is preempted in a slot could stay there longer than any grace period waits.
 	frozen := k.era.Freezer && o.Quiesce == QuiesceFreeze
-	o.Boost = o.Boost && k.era.Boost && (!o.Preempt || k.arch.Then != Boosted || frozen)
+	o.Boost = o.Boost && k.boosts() && (!o.Preempt || k.arch.Then != Boosted || frozen)
 	o.OptProbes = o.OptProbes && k.jump != nil
 	return o, nil
+}
+
+// boosts reports whether the kernel is built with boosting. Where a probe's first hit finds out, a function of the guest does.
+func (k *Kprobes) boosts() bool {
+	_, finds := k.im.Func("boost")
+	return k.era.Boost && (finds || k.arch.Then != Boosted || k.arch.Learned == "")
 }

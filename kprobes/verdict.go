@@ -68,7 +68,7 @@ func (k *Kprobes) judgeCode(v *Verdict, code []byte) {
 		v.First, v.Then = cp.Runs, cp.Runs
 	}
 	for _, m := range cp.Members {
-		if m.Member == k.arch.Learned && (m.Number == 0 || cp.Leads && k.era.Boost) { // the guest changes it at the first hit
+		if m.Member == k.arch.Learned && (m.Number == 0 || cp.Leads && k.boosts()) { // the guest changes it at the first hit
 			k.judgeLearned(v, code)
 		}
 	}
