@@ -83,6 +83,11 @@ func checkFunctionsHaveLines(t *testing.T, im *Image) {
 		got, off, _ := im.At(s.Addr)
 		require.That(t, off == 0 && got.Addr == s.Addr, "At(%s) is %s+%#x", s.Name, got.Name, off)
 	}
+	for i, r := range im.lines.ranges {
+		_, line, ok := im.Line(r.end)
+		follows := i+1 < len(im.lines.ranges) && im.lines.ranges[i+1].start == r.end
+		require.That(t, ok == follows && (!ok || line == int(im.lines.ranges[i+1].line)), "line %d ends at %#x, where line %d stands, %v", r.line, r.end, line, ok)
+	}
 	require.That(t, functions >= 50, "%d functions", functions)
 	for _, p := range []Phase{PhaseEntry, PhaseDispatch, PhaseHandler, PhaseReturn, PhaseKretprobe, PhaseWorkload} {
 		require.That(t, phases[p], "no function is in phase %v", p)

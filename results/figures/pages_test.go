@@ -120,7 +120,7 @@ func oddPages() []page {
 		{"one layer", layers(1)},
 		{"seven layers", layers(7)},
 		{"one point", &Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 0, Y: 0}}}}}},
-		{"below zero", &Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 1, Y: -5}, {X: 2, Y: -7}}}, {Name: "empty"}}}},
+		{"below zero", &Lines{Series: []LineSeries{{Name: "empty"}, {Name: "s", Points: []XY{{X: 1, Y: -5}, {X: 2, Y: -7}}}}}},
 		{"one logarithmic point", &Lines{Series: []LineSeries{{Name: "s", Points: []XY{{X: 8, Y: 3}}}}, LogX: true, LogY: true}},
 		{"twelve lines", styles},
 		{"lines beside bars of height", &Panels{Columns: 2, Frame: Frame{Width: 165}, Panels: []Panel{styles, styles}}},
