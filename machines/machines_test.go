@@ -2,7 +2,9 @@ package machines
 
 import (
 	_ "embed"
+	"fmt"
 	"maps"
+	"math/bits"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -174,6 +176,15 @@ func TestReadRefuses(t *testing.T) {
 		text := strings.Replace(made, c.old, c.new, 1)
 		require.Need(t, text != made, "%s is not in the description", c.old)
 		require.Error(t, require.Err(read(t, text)), c.want, "%s", c.new)
+	}
+}
+
+// TestStride takes any power of two as the number of loads that are followed.
+func TestStride(t *testing.T) {
+	for n := range 66 {
+		text := strings.Replace(made, "[predictor]", fmt.Sprintf("[prefetch]\nin_flight = 8\nsource = \"book: 2\"\n[prefetch.stride]\nentries = %d\nmost = 2048\nsource = \"book: 2\"\n[predictor]", n), 1)
+		_, err := read(t, text)
+		require.That(t, (err == nil) == (bits.OnesCount(uint(n)) == 1), "%d: %v", n, err)
 	}
 }
 

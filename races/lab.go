@@ -465,12 +465,10 @@ func (t *trial) caller(name string, c Caller, fn uint64) error {
 		return mem.Err
 	}
 	t.callers = append(t.callers, at)
-	s := smp.Thread{Name: name, CPU: c.CPU, Bound: !c.Moves, Fn: "race_call", Arg: at}
+	s, spawn := smp.Thread{Name: name, CPU: c.CPU, Bound: !c.Moves, Fn: "race_call", Arg: at}, t.smp.Spawn
 	if t.l.v.User || c.User {
-		s.Fn = "user_race"
-		_, err = t.smp.SpawnUser(t.call, s)
-		return err
+		s.Fn, spawn = "user_race", t.smp.SpawnUser
 	}
-	_, err = t.smp.Spawn(t.call, s)
+	_, err = spawn(t.call, s)
 	return err
 }

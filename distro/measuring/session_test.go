@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kprobesim/boards/pc"
+	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	isa "kprobesim/cpus/x86"
 	"kprobesim/distro"
@@ -204,4 +205,15 @@ func TestAttributes(t *testing.T) {
 		require.That(t, bytes.Equal(b, want), "%+v: % x", x.w, b)
 	}
 	require.Error(t, require.Err(l.attributes(&Watchpoint{Symbol: "none"})), "watchpoint: the kernel has no symbol none", "a symbol")
+}
+
+// TestSwitchedTask keeps what a task is in the middle of while others have its CPU.
+func TestSwitchedTask(t *testing.T) {
+	m := madeUp(t, prints("", reset...)).m
+	before, next := m.CPU(0).Arg(0), m.CPU(0).Arg(1)
+	require.Need(t, before != next, "both tasks are at %#x", before)
+	x := &tasks{at: 0x1000, next: 1, contexts: map[uint64][]uint8{next: {1, 2}}, since: make([]clock.Ticks, 1), current: make([]uint64, 1), spent: map[string]clock.Ticks{}}
+	m.SwitchTask(0, []uint8{3})
+	x.step(m, &cpus.Step{PC: x.at})
+	require.Equal(t, fmt.Sprint(x.contexts, m.SwitchTask(0, nil), x.current[0] == next), fmt.Sprintf("map[%d:[3]] [1 2] true", before), "what tasks are in the middle of")
 }

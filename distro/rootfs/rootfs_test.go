@@ -136,6 +136,18 @@ func TestArchive(t *testing.T) {
 	require.Error(t, add(rootfs.Tree{}, hi[:100]), "damaged", "cut")
 	require.Error(t, add(rootfs.Tree{}, []byte("nothing")), "is neither a folder nor an archive", "tree")
 	require.Error(t, add(rootfs.Tree{}, want[:len(want)-300]), "cpio archive is cut off", "tree")
+	linked := bytes.Clone(want) // files whose numbers have 32 bits are several
+	for at, n := 0, 0; at >= 0; n++ {
+		copy(linked[at+6:], fmt.Sprintf("%08x", 0xffffff00+n))
+		copy(linked[at+6+4*8:], "00000002")
+		next := bytes.Index(linked[at+6:], linked[:6])
+		if at += 6 + next; next < 0 {
+			break
+		}
+	}
+	again = rootfs.Tree{}
+	require.NoError(t, add(again, linked))
+	require.That(t, bytes.Equal(distro.Initrd(again.Files()), want), "numbers of 32 bits: files %s", names(again))
 	damaged := bytes.Clone(want)
 	damaged[54] = 'x'
 	require.Error(t, add(rootfs.Tree{}, damaged), "damaged at byte 0", "tree")
