@@ -36,8 +36,8 @@ func TestWhatIf(t *testing.T) {
 	if code, stdout, stderr = ask("fentry:vfs_write", "--limit", "50", "--rate", "1000"); code != exitOK || !strings.Contains(stdout, "is within 50.000 %") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	if strings.HasSuffix(kernel, "vmlinuz-6.1.0-56-amd64") {
-		text := string(require.Must(os.ReadFile("../../docs/linux.md"))(t))
+	text := string(require.Must(os.ReadFile("../../docs/linux.md"))(t))
+	if release := strings.TrimPrefix(filepath.Base(kernel), "vmlinuz-"); strings.Contains(text, "program count, Linux "+release) {
 		if _, stdout, _ = ask("kprobe:tcp_sendmsg", "--rate", "200k", "--cpus", "8", "--limit", "1"); !strings.Contains(text, stdout) {
 			t.Errorf("docs/linux.md lacks this answer:\n%s", stdout)
 		}
