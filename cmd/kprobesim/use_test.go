@@ -474,5 +474,11 @@ func TestTerminals(t *testing.T) {
 	for term, want := range map[string]bool{"xterm": true, "dumb": false, "": false} {
 		t.Setenv("TERM", term)
 		require.Equal(t, isTerminal(pty), want, "TERM=%s", term)
+		a := &app{out: &sticky{w: pty}}
+		for columns, wide := range map[string]int{"": 80, "19": 80, "20": 20, "132": 132, "x": 80} {
+			t.Setenv("COLUMNS", columns)
+			require.Equal(t, a.columns() == wide, want, "TERM=%s COLUMNS=%s: %d columns", term, columns, a.columns())
+			require.That(t, want || a.columns() == 0, "a table is cut where there is no terminal")
+		}
 	}
 }

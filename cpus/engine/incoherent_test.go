@@ -384,3 +384,19 @@ func TestInvalidatedLinesAreFetchedAgain(t *testing.T) {
 		require.Equal(t, c.Counts.L1IMisses-misses, x.want, "invalidated at %#x: lines are fetched again,", x.at)
 	}
 }
+
+// TestFirstLines invalidates a line into which the last instruction of the line before reaches, also where that one is the first of memory.
+func TestFirstLines(t *testing.T) {
+	for _, end := range []uint64{granule, 2 * granule, codeAt + 2*granule} {
+		c := incoherentToys(t, 1, true, nil)[0]
+		toyWrite(c, end-2, adding(1)...)
+		for n := uint8(1); n <= 2; n++ {
+			c.R[1] = 0
+			c.goFrom(end - 2)
+			require.Equal(t, c.R[1], uint64(n), "the instruction into %#x adds", end)
+			Store(&c.Core, end+1, n+1)
+			c.InvalidateFetch(end)
+			c.SyncContext()
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -216,4 +217,12 @@ func TestSwitchedTask(t *testing.T) {
 	m.SwitchTask(0, []uint8{3})
 	x.step(m, &cpus.Step{PC: x.at})
 	require.Equal(t, fmt.Sprint(x.contexts, m.SwitchTask(0, nil), x.current[0] == next), fmt.Sprintf("map[%d:[3]] [1 2] true", before), "what tasks are in the middle of")
+	x.named = 0x2000
+	for another, want := range map[uint64]clock.Ticks{0: 0, 1: 5, 2: 0, 3: 5} { // the third argument says that the task executes another program
+		x.spent, x.since[0] = map[string]clock.Ticks{}, work(m, 0)-5
+		c := m.CPU(0).(*isa.CPU)
+		c.R[7], c.R[6], c.R[2] = math.MaxUint64, ^another, another // rdi leads nowhere, rsi, rdx
+		x.step(m, &cpus.Step{PC: x.named})
+		require.Equal(t, x.spent[kernelThreads], want, "work of the task before it has another name, with %d", another)
+	}
 }

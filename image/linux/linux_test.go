@@ -215,6 +215,14 @@ func TestPacked(t *testing.T) {
 	}
 }
 
+// TestLongRelease reads 256 characters of the version's text, where it does not end before.
+func TestLongRelease(t *testing.T) {
+	b := linuxtest.Boxed(layouts[0].ELF())
+	binary.LittleEndian.PutUint16(b[setupText:], uint16(len(b)-0x200))
+	k, err := Read("long", append(b, bytes.Repeat([]byte{'x'}, 300)...), nil)
+	require.That(t, err == nil && k.Release == strings.Repeat("x", 256), "%v: %q", err, k.Release)
+}
+
 // TestRefused holds what is said of files that are no kernel, or none that can be read.
 func TestRefused(t *testing.T) {
 	plain := layouts[0].ELF()
