@@ -138,7 +138,7 @@ func TestArchive(t *testing.T) {
 	require.Error(t, add(rootfs.Tree{}, want[:len(want)-300]), "cpio archive is cut off", "tree")
 	linked := bytes.Clone(want) // files whose numbers have 32 bits are several
 	for at, n := 0, 0; at >= 0; n++ {
-		copy(linked[at+6:], fmt.Sprintf("%08x", 0xffffff00+n))
+		copy(linked[at+6:], fmt.Sprintf("ffffff%02x", n))
 		copy(linked[at+6+4*8:], "00000002")
 		next := bytes.Index(linked[at+6:], linked[:6])
 		if at += 6 + next; next < 0 {
