@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
@@ -134,7 +135,13 @@ func TestInterruptBackward(t *testing.T) {
 		require.Equal(t, s.ask("c"), "T05thread:1;swbreak:;", "the breakpoint")
 		interrupts := make(chan struct{}, 1)
 		interrupts <- struct{}{}
-		s.player.interrupt = interrupts
+		again := s.player.run
+		s.player.interrupt, s.player.run = interrupts, func(from clock.Ticks, attach Attach) error {
+			for len(interrupts) > 0 { // the interrupt comes before the machine can stand still
+				time.Sleep(time.Millisecond)
+			}
+			return again(from, attach)
+		}
 		st, err := s.player.backward(0, steps)
 		require.That(t, err == nil && st.reason == interrupted, "by one instruction: %v; %+v, %v", steps, st, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"kprobesim/internal/require"
@@ -37,7 +38,7 @@ func eachWatching(t *testing.T, body func(l *live), mutants ...string) {
 	t.Helper()
 	for _, image := range watching() {
 		for _, mutant := range append(mutants, "") {
-			t.Run(image+mutant, func(t *testing.T) {
+			t.Run(strings.TrimSpace(image+" "+mutant), func(t *testing.T) {
 				o := Default()
 				o.Mutant = mutant
 				bootImage(t, image, o, func(l *live) { l.t = t; body(l) })

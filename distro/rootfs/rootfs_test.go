@@ -137,13 +137,11 @@ func TestArchive(t *testing.T) {
 	require.Error(t, add(rootfs.Tree{}, []byte("nothing")), "is neither a folder nor an archive", "tree")
 	require.Error(t, add(rootfs.Tree{}, want[:len(want)-300]), "cpio archive is cut off", "tree")
 	linked := bytes.Clone(want) // files whose numbers have 32 bits are several
-	for at, n := 0, 0; at >= 0; n++ {
-		copy(linked[at+6:], fmt.Sprintf("ffffff%02x", n))
-		copy(linked[at+6+4*8:], "00000002")
-		next := bytes.Index(linked[at+6:], linked[:6])
-		if at += 6 + next; next < 0 {
-			break
-		}
+	magic := bytes.Clone(want[:6])
+	for at, n := 0, 0; bytes.Contains(linked[at:], magic); n++ {
+		at += bytes.Index(linked[at:], magic) + len(magic)
+		copy(linked[at:], fmt.Sprintf("ffffff%02x", n)) // the number, and of names below
+		copy(linked[at+4*8:], "00000002")
 	}
 	again = rootfs.Tree{}
 	require.NoError(t, add(again, linked))
