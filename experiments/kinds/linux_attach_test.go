@@ -30,7 +30,7 @@ func TestLinuxAttach(t *testing.T) {
 			t.Errorf("%s: %v", o.Point.Name, o.Err)
 			continue
 		}
-		holdKnown(t, p.Name, o.Point, o.Measurement)
+		holdKnown(t, p, o.Point, o.Measurement)
 		if o.Point.Probe.Linux.What == schema.LinuxNone {
 			continue
 		}
@@ -64,7 +64,7 @@ func TestLinuxAttachOfOthers(t *testing.T) {
 			pt := require.Must(p.Point(name))(t)
 			m, err := kinds.Measure(pt)
 			require.Need(t, err == nil, "%s: %s: %v", c.experiment, name, err)
-			holdKnown(t, c.experiment, pt, m)
+			holdKnown(t, p, pt, m)
 			require.Equal(t, m.Counts, (kinds.Counts{Calls: 40, Hits: 40}), "%s: %s: counted", c.experiment, name)
 			got := require.Must(reports.Records(pt, m))(t)
 			checkAttached(t, got, exceptions, pt.Probe.Linux.Program != "")

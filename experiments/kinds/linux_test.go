@@ -100,7 +100,7 @@ func linuxPoints(t *testing.T, p *schema.Plan) (all []results.Record) {
 		}
 		got := require.Must(reports.Records(o.Point, o.Measurement))(t)
 		all = append(all, got...)
-		holdKnown(t, p.Name+fmt.Sprint(p.Overrides[2:]), o.Point, o.Measurement)
+		holdKnown(t, p, o.Point, o.Measurement)
 		if o.Point.Probe.Linux.What != schema.LinuxNone {
 			name, _, _ := strings.Cut(o.Point.Name, "-")
 			require.Equal(t, o.Measurement.Counts, (kinds.Counts{Calls: 40, Hits: 40}), "%s: counted", o.Point.Name)
