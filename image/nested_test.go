@@ -34,7 +34,8 @@ func nestedDWARF(t *testing.T) *dwarf.Data {
 	body = append(body, 0) // of inner
 	body = append(body, member("b", 1, charAt)...)
 	body = append(body, member("p", 2, pointerAt)...)
-	body = append(body, 0, 0) // of outer and of the unit
+	body = append(body, 0, 0)                      // of outer and of the unit
+	body = append(body, member("u", 0, charAt)...) // of nothing, as in damaged files
 	info := binary.LittleEndian.AppendUint32(nil, uint32(len(body)+7))
 	info = append(append(info, 4, 0, 0, 0, 0, 0, 8), body...)
 	d := require.Must(dwarf.New(abbrev, nil, nil, info, nil, nil, nil, nil))(t)

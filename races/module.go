@@ -86,9 +86,6 @@ func (t *trial) place(m *image.Module, toc uint64) (err error) {
 		s.Addr, s.Section = m.Base+uint64(len(m.Bytes)), handlersTable
 		m.Bytes = append(m.Bytes, table...)
 	}
-	if n := uint64(len(m.Bytes)); n > size {
-		m.Sections = append(m.Sections, image.ModuleSection{Name: handlersTable, Addr: m.Base + size, Size: n - size})
-	}
 	t.module.memory = span{m.Base, m.Base + uint64(len(m.Bytes))}
 	if err := t.m.WriteBytes(m.Base, m.Bytes); err != nil {
 		return err

@@ -3,6 +3,7 @@ package races
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,4 +67,13 @@ func TestBroken(t *testing.T) {
 		fmt.Fprintf(&out, "%s: %s\n", k, broken(k, "the manual"))
 	}
 	require.Lines(t, "testdata/broken.txt", out.String(), *update)
+}
+
+// TestCallersOfNoCPU ends a schedule with the reason when a task cannot be started.
+func TestCallersOfNoCPU(t *testing.T) {
+	s := require.Must(Load("optimize"))(t)
+	s.Callers = slices.Clone(s.Callers)
+	s.Callers[0].CPU = s.CPUs
+	_, err := require.Must(newLab(s, &s.Variants[0], ""))(t).run(roundRobin{}, 0, 1)
+	require.Error(t, err, "is not online", "a caller of CPU %d", s.CPUs)
 }
