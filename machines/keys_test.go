@@ -312,7 +312,7 @@ func TestNumbersOfKeys(t *testing.T) {
 			} else if n.Kind != doc.Integer {
 				continue
 			}
-			if slices.Contains([]string{"cost", "cpuid", "event", "msr"}, key[0]) {
+			if key[0] == "cost" || key[0] == "event" {
 				continue
 			}
 			said := map[string]string{}
