@@ -30,6 +30,15 @@ func read(t *testing.T, file string) string {
 	return string(b)
 }
 
+// TestBaselines holds the committed results, where mutants are asked (internal/mutation). Else make baselines does.
+func TestBaselines(t *testing.T) {
+	if os.Getenv("KPROBESIM_BASELINES") == "" {
+		t.Skip("on demand: make baselines holds the committed results; KPROBESIM_BASELINES has this test do so")
+	}
+	code, _, stderr := command(nil, "check", "--baselines", filepath.Join("..", "..", "results", "baselines"))
+	require.That(t, code == exitOK, "exit code %d\n%s", code, stderr)
+}
+
 // Directories of two builds are told apart when their records differ.
 func TestDiffNamesPrograms(t *testing.T) {
 	out := t.TempDir()

@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.n, "n", 40, "number of mutants")
 	flags.Uint64Var(&o.seed, "seed", 1, "which mutants are drawn")
 	flags.BoolVar(&o.short, "short", false, "ask the short tests of the package, and of importers in the same house, alone")
-	flags.BoolVar(&o.long, "long", false, "ask also the tests of the package that the gate alone runs")
+	flags.BoolVar(&o.long, "long", false, "ask also the tests of the package that the gate alone runs, and the baselines")
 	flags.BoolVar(&o.alone, "own", false, "ask the tests of the package, and not those of its importers")
 	flags.StringVar(&o.list, "equivalent", "internal/mutation/equivalent.mutants", "list of mutants that no test can notice")
 	if err := flags.Parse(args); err != nil {

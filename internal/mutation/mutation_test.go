@@ -269,16 +269,16 @@ func TestReadEquivalents(t *testing.T) {
 	}
 }
 
-// What is long is asked of the package alone, behind all its other tests and before importers.
+// What is long is asked of the package alone, behind all its other tests. Baselines take less than importers.
 func TestStages(t *testing.T) {
 	for want, o := range map[string]options{
-		"its package, importers": {}, "its package": {alone: true}, "its package, the gate's tests of its package": {alone: true, long: true},
-		"its package, the gate's tests of its package, importers": {long: true},
+		"its package, importers": {}, "its package": {alone: true}, "its package, the gate's tests of its package, the gate's baselines": {alone: true, long: true},
+		"its package, the gate's tests of its package, the gate's baselines, importers": {long: true},
 	} {
 		var names []string
 		for i, s := range o.stages() {
 			names = append(names, s.name)
-			require.That(t, s.long == (o.long && i == 1) && s.importers == (s.name == "importers"), "stage %d of %+v: %+v", i, o, s)
+			require.That(t, s.long == (o.long && i == 1) && (s.whose == importers) == (s.name == "importers"), "stage %d of %+v: %+v", i, o, s)
 		}
 		require.Equal(t, strings.Join(names, ", "), want, "stages")
 	}

@@ -51,19 +51,34 @@ type result struct{ noticed, survived, equivalent int }
 
 // stage is some of the tests that are asked about mutants.
 type stage struct {
-	name      string
-	importers bool // tests of importers, and else of the mutant's own package
-	long      bool // with tests that the gate alone runs
+	name  string
+	whose testers
+	long  bool // with tests that the gate alone runs
 }
+
+// testers says whose tests a stage asks.
+type testers uint8
+
+const (
+	own       testers = iota // the mutant's package
+	baselines                // the committed results
+	importers
+)
+
+// baselinesTest is a test that all committed results are as they were, where the variable asks for it.
+const (
+	baselinesTest        = "cmd/kprobesim.TestBaselines"
+	baselinesEnvironment = "KPROBESIM_BASELINES"
+)
 
 // stages lists whose tests are asked, one behind the other: each about the mutants that nobody before has noticed.
 func (o *options) stages() []stage {
 	all := []stage{{name: "its package"}}
 	if o.long {
-		all = append(all, stage{name: "the gate's tests of its package", long: true})
+		all = append(all, stage{name: "the gate's tests of its package", long: true}, stage{name: "the gate's baselines", whose: baselines})
 	}
 	if !o.alone {
-		all = append(all, stage{name: "importers", importers: true})
+		all = append(all, stage{name: "importers", whose: importers})
 	}
 	return all
 }
@@ -89,13 +104,8 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o o
 			if judged[i] {
 				continue
 			}
-			begin, testers := time.Now(), t.testers(m.pkg, o.short)
-			if own := min(1, len(testers)); s.importers {
-				testers = testers[own:]
-			} else {
-				testers = testers[:own]
-			}
-			by, err := tr.noticed(ctx, i, testers)
+			begin := time.Now()
+			by, err := tr.stage(ctx, i, s, t.testers(m.pkg, o.short))
 			if errors.Is(err, context.Canceled) {
 				return errors.New("interrupted, with mutants left whose importers were not asked")
 			}
@@ -111,6 +121,22 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o o
 		}
 	}
 	return nil
+}
+
+// stage asks the testers of a mutant that a stage is about. The first of them is the mutant's own package.
+func (tr *trial) stage(ctx context.Context, i int, s stage, testers []string) (by string, err error) {
+	first := min(1, len(testers))
+	switch s.whose {
+	case baselines:
+		if err := os.Setenv(baselinesEnvironment, "1"); err != nil {
+			return "", err
+		}
+		defer os.Unsetenv(baselinesEnvironment)
+		return tr.ask(ctx, i, baselinesTest)
+	case importers:
+		return tr.noticed(ctx, i, testers[first:])
+	}
+	return tr.noticed(ctx, i, testers[:first])
 }
 
 // count prints and counts a verdict.
