@@ -351,7 +351,7 @@ func formMrc(d *decoder, _ *row) bool {
 	}
 	d.op.Class, d.op.O1 = r.class[0], d.in.dst
 	d.exec = func(c *CPU, in *inst) {
-		if c.mayUse(&r, false) {
+		if c.mayUse(r.user, false) {
 			c.set(in, r.get(c))
 		}
 	}
@@ -368,7 +368,7 @@ func formMcr(d *decoder, _ *row) bool {
 	}
 	d.op.Class, d.op.S1, d.op.Flags = r.class[1], d.in.b, engine.Ends
 	d.exec = func(c *CPU, in *inst) {
-		if c.mayUse(&r, true) {
+		if c.mayUse(r.user, true) {
 			r.set(c, uint32(c.R[in.b&63]))
 			c.Stop |= engine.StopBlock
 		}
@@ -377,8 +377,8 @@ func formMcr(d *decoder, _ *row) bool {
 }
 
 // mayUse raises an exception for a register that user mode may not use.
-func (c *CPU) mayUse(r *coproc, write bool) bool {
-	return !c.User || r.user != nil && r.user(c, write) || c.privileged()
+func (c *CPU) mayUse(user func(*CPU, bool) bool, write bool) bool {
+	return !c.User || user != nil && user(c, write) || c.privileged()
 }
 
 // unknownCoproc is a register that is not modelled.
@@ -417,7 +417,7 @@ func formMrrc(d *decoder, _ *row) bool {
 	d.in.dst, d.in.s = d.r12(), d.r16()
 	d.op.Class, d.op.O1, d.op.O2 = clCounter, d.in.dst, d.in.s
 	d.exec = func(c *CPU, in *inst) {
-		if !c.User || r.user != nil && r.user(c, false) || c.privileged() {
+		if c.mayUse(r.user, false) {
 			v := r.get(c)
 			c.R[in.dst&63], c.R[in.s&63] = uint64(uint32(v)), v>>32
 		}
@@ -434,7 +434,7 @@ func formMcrr(d *decoder, _ *row) bool {
 	d.in.a, d.in.b = d.r12(), d.r16()
 	d.op.Class, d.op.S1, d.op.S2, d.op.Flags = clCoprocWrite, d.in.a, d.in.b, engine.Ends
 	d.exec = func(c *CPU, in *inst) {
-		if !c.User || r.user != nil && r.user(c, true) || c.privileged() {
+		if c.mayUse(r.user, true) {
 			r.set(c, c.R[in.a&63]|c.R[in.b&63]<<32)
 			c.Stop |= engine.StopBlock
 		}

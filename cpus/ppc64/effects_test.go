@@ -40,6 +40,7 @@ func TestEffects(t *testing.T) {
 			}
 			c.R[rCA], c.R[rXER] = r.Uint64N(2), r.Uint64()&(xerSO|xerOV|xerCount)
 			c.R[rLR], c.R[rCTR], c.R[rPC] = userCode+r.Uint64N(64), r.Uint64N(3), userCode
+			c.Halted = false
 			in, op := c.Decode(wordBytes([]uint32{word}), userCode)
 			text, _ := disasm(wordBytes([]uint32{word}), userCode, nil)
 			_, exit := c.Steps(1, 1<<60)

@@ -79,6 +79,7 @@ func decimalEffects(t *testing.T, e *cpustest.Effects) {
 	for _, op := range []byte{0x27, 0x2f, 0x37, 0x3f} {
 		e.Group(fmt.Sprintf("decimal %02x", op))
 		w.mem.Write(0x800000, []byte{op})
+		e.Of(c)
 		for n := range uint64(4 * 256) {
 			c.setFlags(n>>8&1*flagCF|n>>9*flagAF, arith)
 			c.R[rax], c.R[rRIP] = 0x1200|n&0xff, fuzzVA
@@ -139,6 +140,8 @@ func (w *world) unusual(c *CPU, r *rand.Rand, user bool) {
 	for i := range c.fpu.st {
 		c.fpu.st[i] = vec{r.Uint64(), r.Uint64N(1 << 16)}
 	}
+	c.fpu.control, c.fpu.status, c.fpu.tags = uint16(r.Uint32()&0x1f3f|0x40), uint16(one(0, r.Uint64()))&^fswSummary, uint8(r.Uint32())
+	c.fpu.opcode, c.fpu.ip, c.fpu.dp, c.fpu.mxcsr = uint16(r.Uint32()&0x7ff), r.Uint64(), r.Uint64(), uint32(r.Uint64()&mxcsrKnown)
 	cs, ss := sel(), sel()
 	if r.IntN(2) == 0 {
 		pair := [][2]uint64{{userCS, userDS}, {userCS32, userDS}, {kernelCS, kernelDS}}[r.IntN(3)]

@@ -8,22 +8,33 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
+	settings "kprobesim/internal/host"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/effects.txt")
 
 // TestEffects decodes and executes instructions of each opcode of one and of two bytes, with and without prefixes, in each mode,
-// as a user and in the kernel.
+// as a user and in the kernel. Each is executed by its function, and again by code of the host where that has any.
 func TestEffects(t *testing.T) {
+	defer func(was bool) { settings.Code.Off = was }(settings.Code.Off)
+	for _, off := range []bool{true, false} {
+		settings.Code.Off = off
+		effectsOf(t)
+	}
+}
+
+func effectsOf(t *testing.T) {
 	e, r := &cpustest.Effects{}, rand.New(rand.NewPCG(3, 1))
 	for _, isa := range modes() {
 		var w *world
 		var c *CPU
+		var begin func() // for an instruction that ends all, such as hlt
 		for opcode := range 512 {
 			if opcode%16 == 0 {
 				w = newWorld(t, isa, cpus.Throughput, nil)
 				fuzzPages(w, nil)
 				c = w.cpu()
+				begin = again(c)
 			}
 			if opcode%4 == 0 {
 				e.Group(fmt.Sprintf("%s %03x", isa.Name, opcode))
@@ -31,6 +42,7 @@ func TestEffects(t *testing.T) {
 			for n := range uint64(48) {
 				code := effectCode(r, isa.Bits, opcode)
 				w.mem.Write(0x800000, code)
+				begin()
 				fuzzState(w, c, r.Uint64()&^7|min(n/36^1, 1)<<1)
 				c.R[rRIP] = fuzzVA
 				in, op := c.Decode(code, fuzzVA)
@@ -45,6 +57,7 @@ func TestEffects(t *testing.T) {
 		w := newWorld(t, ISA64(), cpus.Throughput, nil)
 		fuzzPages(w, nil)
 		c := w.cpu()
+		e.Of(c)
 		for modrm := range 8 * 64 {
 			w.mem.Write(0x800000, []byte{0xd8 + opcode, 0xc0 | byte(modrm)})
 			fuzzState(w, c, 0)
@@ -62,7 +75,7 @@ func TestEffects(t *testing.T) {
 	systemEffects(t, e)
 	decimalEffects(t, e)
 	cpustest.Machines(t, e, func(t *testing.T, n int, seed uint64) *cpustest.Rig[*CPU] { return newChurn(t, n, seed).rig })
-	e.Compare(t, *update)
+	e.Compare(t, *update && settings.Code.Off)
 }
 
 // effectCode is an instruction of an opcode, with prefixes in a third of the cases.
