@@ -94,3 +94,13 @@ func TestChoicesAreRead(t *testing.T) {
 		require.That(t, err != nil, "%q is read as %s", text, s)
 	}
 }
+
+// TestPlacesOfPools takes all slots for one place, and all detour buffers for another.
+func TestPlacesOfPools(t *testing.T) {
+	s := require.Must(Load("optimize"))(t)
+	l := require.Must(newLab(s, require.Must(s.Variant("breakpoint"))(t), ""))(t)
+	for _, pool := range []string{"slots", "detours"} {
+		at := require.Must(l.between("__"+pool+"_start", "__"+pool+"_end"))(t)
+		require.That(t, l.where(at[0]) == pool && l.where(at[1]-1) == pool && l.where(at[1]) != pool, "%s from %#x to %#x: %q, %q and %q", pool, at[0], at[1], l.where(at[0]), l.where(at[1]-1), l.where(at[1]))
+	}
+}

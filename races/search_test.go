@@ -2,6 +2,7 @@ package races
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"runtime"
@@ -83,16 +84,30 @@ func TestProtocolsAreSafe(t *testing.T) {
 	})
 }
 
+// firsts has the first violation that each mutant shows within a hundred schedules: its schedule, kind and CPU, and a sum of the rest.
+const firsts = "testdata/reports/firsts.txt"
+
 // TestEveryMutantIsCaught makes each mistake in the variants that say that they notice it. Nearly all are noticed within a hundred schedules.
 // Each kind of violation is found for some of them.
 func TestEveryMutantIsCaught(t *testing.T) {
+	var mu sync.Mutex
+	var all []string
+	t.Cleanup(func() {
+		if slices.Sort(all); *update {
+			require.Lines(t, firsts, strings.Join(all, ""), true)
+		}
+	})
 	most, tried, late, kinds := uint64(10000), atomic.Int32{}, atomic.Int32{}, sync.Map{}
-	if !hosttools.Whole(t, "mutants that take more than 100 schedules", "all others, and less than a tenth may take more") {
+	if *update || !hosttools.Whole(t, "mutants that take more than 100 schedules", "all others, and less than a tenth may take more") {
 		most = 100
 	}
 	t.Run("variants", func(t *testing.T) {
 		variants(t, func(t *testing.T, s *Scenario, v *Variant) {
-			for i, m := range hosttools.Share(t, "mutants of a variant", 8, v.Catches) {
+			catches := v.Catches
+			if !*update {
+				catches = hosttools.Share(t, "mutants of a variant", 8, catches)
+			}
+			for i, m := range catches {
 				if testing.Short() && i > 0 {
 					break // as above
 				}
@@ -106,6 +121,13 @@ func TestEveryMutantIsCaught(t *testing.T) {
 				case tally.Violations > 0:
 					bad := tally.Found[0].Violation
 					t.Logf("%s, schedule %d: %s", m, tally.Found[0].N, bad)
+					line := fmt.Sprintf("%s/%s, %s: schedule %d, %s on cpu %d, %.4x\n", s.Name, v.Name, m, tally.Found[0].N, bad.Kind, bad.CPU, sha256.Sum256(fmt.Appendf(nil, "%+v", *bad)))
+					if tally.Found[0].N < 100 && !*update {
+						require.Among(t, firsts, line)
+					}
+					mu.Lock()
+					all = append(all, line)
+					mu.Unlock()
 					kinds.Store(bad.Kind, true)
 					require.That(t, !slices.Contains([]Kind{Died, Hung, Leaked, Missed}, bad.Kind) || bad.CPU < 0, "%s: %s: this is of the whole machine, and not of a CPU", m, bad)
 				case most > 100:

@@ -232,3 +232,14 @@ func TestLibrary(t *testing.T) {
 		require.That(t, (m.err == nil) == (x.err == "") && (m.err == nil || strings.Contains(m.err.Error(), x.err)), "%s(%x): %v, want %q", x.name, x.args, m.err, x.err)
 	}
 }
+
+// A panic tells the last five lines of the console, where there are any.
+func TestLastWords(t *testing.T) {
+	for said, want := range map[string]string{
+		"": "", " \n": "", "one\n": "\nguest console:\n  one", "1\n2\n3\n4\n5\n6\n": "\nguest console:\n  2\n  3\n  4\n  5\n  6",
+	} {
+		m := &Machine{}
+		m.console.WriteString(said)
+		require.Equal(t, m.lastWords(), want, "last words of %q", said)
+	}
+}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"kprobesim/cpus"
+	"kprobesim/distro"
 	"kprobesim/experiments/planning"
 	"kprobesim/internal/require"
 )
@@ -20,6 +23,18 @@ var prints = []byte{
 	0xee,       // out dx, al
 	0xb0, 0xfe, // mov al, 0xfe
 	0xe6, 0x64, // out 0x64, al
+}
+
+// A file of the initial file system has what it has on the host; a program stays one.
+func TestReadFile(t *testing.T) {
+	for mode, want := range map[os.FileMode]uint32{0o600: distro.ModeFile, 0o700: distro.ModeProgram, 0o601: distro.ModeProgram} {
+		file := filepath.Join(t.TempDir(), "f")
+		require.NoError(t, os.WriteFile(file, []byte("text"), mode))
+		f := require.Must(readFile("bin/f", file))(t)
+		require.That(t, f.Name == "bin/f" && f.Mode == want && string(f.Data) == "text", "a file of mode %o is %+v", mode, f)
+	}
+	_, err := readFile("f", "none")
+	require.Error(t, err, "no such file", "a file that is not there")
 }
 
 // TestBootProgress shows the line of a console that ends behind each beat.

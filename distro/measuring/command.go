@@ -200,22 +200,23 @@ func (o *Outcome) said() []byte {
 	return o.Output[max(0, len(o.Output)-keep):]
 }
 
-// refusals lists the instructions of user mode that are not modelled. Addresses of kernels are above them.
+// refusals lists the instructions of user mode that are not modelled.
 func refusals(m *sim.Machine) (out []cpus.Refusal) {
-	kernel := uint64(1) << 47
-	if m.Image().Bits == 32 {
-		kernel = 3 << 30
-	}
 	for i := range m.CPUs() {
 		if c, ok := m.CPU(i).(cpus.Refuser); ok {
-			for _, r := range c.Refusals() {
-				if r.PC < kernel && !strings.Contains(r.Name, "msr") {
-					out = append(out, r)
-				}
-			}
+			out = append(out, ofPrograms(c.Refusals(), m.Image().Bits)...)
 		}
 	}
 	return out
+}
+
+// ofPrograms keeps what programs asked for. Addresses of kernels are above theirs.
+func ofPrograms(all []cpus.Refusal, bits int) []cpus.Refusal {
+	kernel := uint64(1) << 47
+	if bits == 32 {
+		kernel = 3 << 30
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(r cpus.Refusal) bool { return r.PC >= kernel || strings.Contains(r.Name, "msr") })
 }
 
 // encode is the order for the program.

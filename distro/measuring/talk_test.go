@@ -210,6 +210,18 @@ func TestWhatCommandsSay(t *testing.T) {
 		strings.Repeat("x", 1999)+"\n", "a command that failed")
 }
 
+// TestRefusalsOfPrograms leaves out what a kernel asked for.
+func TestRefusalsOfPrograms(t *testing.T) {
+	all := []cpus.Refusal{{Name: "a", PC: 0xbfffffff}, {Name: "b", PC: 0xc0000000}, {Name: "rdmsr of 0x1", PC: 0x1000}, {Name: "c", PC: 1<<47 - 1}, {Name: "d", PC: 1 << 47}}
+	for bits, want := range map[int]string{32: "a", 64: "abc"} {
+		var got string
+		for _, r := range ofPrograms(all, bits) {
+			got += r.Name
+		}
+		require.Equal(t, got, want, "refused by programs of %d bits", bits)
+	}
+}
+
 // TestFilled refuses a ring buffer with less than a page left, because no program reads it.
 func TestFilled(t *testing.T) {
 	ring := attaching.Ring{Name: "r", Size: 8192}

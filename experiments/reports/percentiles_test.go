@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"errors"
 	"testing"
 
 	"kprobesim/internal/clock"
@@ -31,4 +32,13 @@ func TestPercentilesOfCalls(t *testing.T) {
 	if w.calls(nil); len(w.out) != 0 || w.err != nil {
 		t.Errorf("no call: %v, %v", w.out, w.err)
 	}
+}
+
+// The first error of a record stays.
+func TestFirstErrorStays(t *testing.T) {
+	w := &recorder{}
+	for _, text := range []string{"first", "second"} {
+		w.add("cycles", "cycles", results.Value{}, errors.New(text))
+	}
+	require.Error(t, w.err, "cycles: first", "after two errors")
 }

@@ -17,6 +17,11 @@ func TestIntervalsOfBars(t *testing.T) {
 	set := results.Means(resultstest.Replicated(t))
 	bar := (BarMetric{Metric: results.MetricCycles}).series(set, set.Points()).Bars[0]
 	require.That(t, bar.Low == 100 && bar.High == 104.5 && bar.Value == 102, "bar %+v", bar)
+	two := append(set.Points()[:1:1], set.Points()[0])
+	two[0].Probe = "none"
+	if bars := (BarMetric{Metric: results.MetricCycles}).series(set, two).Bars; len(bars) != 2 || !bars[0].Absent || bars[1].Absent {
+		t.Errorf("bars of a point without the metric and of one with it: %+v", bars)
+	}
 	if bar := (BarMetric{Metric: results.MetricPublished}).series(set, set.Points()).Bars[0]; bar.whisker() {
 		t.Errorf("bar of values that agree %+v", bar)
 	}
