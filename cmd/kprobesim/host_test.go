@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -105,4 +107,32 @@ func TestNoRoomForOutput(t *testing.T) {
 		code := a.run(args)
 		require.That(t, code == exitFailed && strings.Count(stderr.String(), "no space left") == 1, "%q: exit code %d\n%s", args, code, stderr.String())
 	}
+}
+
+// TestInterruptedModule says where a module was when somebody interrupts it.
+func TestInterruptedModule(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		hosttools.Unable(t, "interrupting a module", "no signals can be sent on Windows")
+	}
+	kept := make(chan os.Signal, 1) // one that comes before the command listens does not end the tests
+	signal.Notify(kept, syscall.SIGTERM)
+	defer signal.Stop(kept)
+	self := require.Must(os.FindProcess(os.Getpid()))(t)
+	ended, asking := make(chan struct{}), sync.WaitGroup{}
+	asking.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(300 * time.Millisecond):
+				if err := self.Signal(syscall.SIGTERM); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	code, _, stderr := command(nil, "module", "run", "../../modules/testdata/x86_64-2010/my_probe.o", "--hits", "1000000")
+	close(ended)
+	asking.Wait()
+	require.That(t, code == exitFailed && strings.Contains(stderr, "the run was interrupted: cpu 0: runs, pc 0x"), "exit code %d\n%s", code, stderr)
 }

@@ -2,15 +2,18 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/big"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -104,6 +107,10 @@ func (a *app) tryModule(file string, o *moduleOptions) error {
 	if err != nil {
 		return fail(exitUsage, err)
 	}
+	interrupted, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(interrupted, done) // a second one ends the program at once
+	o.limit.Stop, o.limit.Grace = interrupted.Done(), 0
+	a.ended = append(a.ended, done)
 	p.Halt = a.halt(o.limit)
 	if len(o.args) > 0 {
 		p.Workload.Args = [schema.MaxArgs]uint64{}
