@@ -84,6 +84,7 @@ var badExperiments = []struct{ name, old, new string }{
 	{"sweep-empty", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = []\n[[points]]\nname = \"k\""},
 	{"sweep-scalar", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = 3\n[[points]]\nname = \"k\""},
 	{"sweep-twice", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = [3, 3]\n[[points]]\nname = \"k\""},
+	{"sweep-twice-hexadecimal", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.args\" = [[1, 3], [1, 0x3]]\n[[points]]\nname = \"k\""},
 	{"sweep-value", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hits\" = [3, -3]\n[[points]]\nname = \"k\""},
 	{"sweep-odd", "[[points]]\nname = \"k\"", "[sweep]\n\"a..b\" = [3]\n[[points]]\nname = \"k\""},
 	{"sweep-unknown", "[[points]]\nname = \"k\"", "[sweep]\n\"workload.hats\" = [3]\n[[points]]\nname = \"k\""},

@@ -3,6 +3,7 @@ package planning
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kprobesim/internal/doc"
@@ -127,14 +128,15 @@ func checkSweepValues(key string, n *doc.Node, errs *doc.Errors) bool {
 	seen := map[string]int{}
 	for _, v := range n.Items {
 		text := valueText(v)
+		same := sameValue(text)
 		switch {
 		case v.Kind == doc.Table || !ok.MatchString(text):
 			errs.Add(v.Pos, "%s: %q cannot be part of a point's name: use numbers and short words",
 				key, text)
-		case seen[text] == 1:
+		case seen[same] == 1:
 			errs.Add(v.Pos, "%s: the value %s is there twice", key, text)
 		}
-		seen[text]++
+		seen[same]++
 	}
 	return len(*errs) == before
 }
@@ -149,6 +151,17 @@ func valueText(n *doc.Node) string {
 		parts[i] = valueText(it)
 	}
 	return strings.Join(parts, " ")
+}
+
+// sameValue returns the text of a value with its integers as decimals: 0x3 is 3.
+func sameValue(text string) string {
+	words := strings.Split(text, " ")
+	for i, w := range words {
+		if n, err := strconv.ParseInt(w, 0, 64); err == nil {
+			words[i] = strconv.FormatInt(n, 10)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // combinations is the number of combinations of the axes, 1 without any, and mostPoints+1 for more than mostPoints.
