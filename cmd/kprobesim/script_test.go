@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +32,8 @@ func TestScripts(t *testing.T) {
 	if !testing.Short() && !*update {
 		files = hosttools.Share(t, "files of commands", 3, files)
 	}
+	sums := filepath.Join(repo, "cmd", "kprobesim", transcripts) // the tests change folders
+	var all []string
 	for _, file := range files {
 		text := read(t, file)
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
@@ -44,7 +48,13 @@ func TestScripts(t *testing.T) {
 				s.skipped += strings.Count(line, "\x00")
 				s.do(line)
 			}
+			if all = append(all, s.sums...); !*update {
+				require.Among(t, sums, strings.Join(s.sums, ""))
+			}
 		})
+	}
+	if *update {
+		require.Lines(t, sums, strings.Join(all, ""), true)
 	}
 }
 
@@ -61,6 +71,7 @@ type script struct {
 	program     func() (string, error)
 	now         time.Time
 	out, err    string
+	sums        []string // of transcripts
 }
 
 // verbs has what a line of a script can do, by its first word, with the rest of the line as words.
@@ -185,6 +196,36 @@ func (s *script) expand(line string) string {
 	return strings.NewReplacer("$X", experiment, "$C", collection, "$REPO", s.repo, "$M", s.repo+"/modules/testdata").Replace(line)
 }
 
+// transcripts has a sum of what each command of the scripts prints.
+const transcripts = "testdata/scripts/transcripts.sums"
+
+// What the host decides: times and memory, how points follow each other, names of temporary files and of commits, and addresses in a trace.
+var ofTheHost = []struct {
+	is   *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`(?m)^.*(: \d+ of \d+: |  about |goroutine |panic\(|\(0x|\({|\(\.\.\.|\.go:\d+ \+0x).*\n`), ""},
+	{regexp.MustCompile(`\.\w+\.new\b|\b[0-9a-f]{7,}\b`), "X"},
+}
+
+// Numbers of the error stream may be the host's.
+var numbersAndUnits = regexp.MustCompile(`\d[\d.,]*( ?(ns|µs|ms|s|min|m|h|KiB|MiB|GiB)\b)*`)
+
+// transcript holds what a command printed: the output as it is, and the lines of the error stream in any order and without numbers.
+func (s *script) transcript() {
+	out, said := s.out, s.err
+	for _, x := range ofTheHost {
+		out, said = x.is.ReplaceAllString(out, x.with), x.is.ReplaceAllString(said, x.with)
+	}
+	lines := strings.Split(numbersAndUnits.ReplaceAllString(said, "N"), "\n")
+	slices.Sort(lines)
+	text := strings.ReplaceAll(out+strings.Join(lines, "\n"), s.repo, "REPO")
+	s.sums = append(s.sums, fmt.Sprintf("%s %.4x\n", s.where, sha256.Sum256([]byte(text))))
+	if dir := os.Getenv("KPROBESIM_OUTCOMES"); dir != "" {
+		require.NoError(s, os.WriteFile(filepath.Join(dir, s.where), []byte(text), 0o644))
+	}
+}
+
 // command runs a command, and holds its exit code.
 func (s *script) command(code string, args []string) {
 	var out, err bytes.Buffer
@@ -202,6 +243,7 @@ func (s *script) command(code string, args []string) {
 	}
 	got := a.run(args)
 	s.out, s.err = out.String(), err.String()
+	s.transcript()
 	if want, _ := strconv.Atoi(code); got != want {
 		s.Errorf("%s: exit code %d, want %d: %q\n%s%s", s.where, got, want, args, s.out, s.err)
 	}
