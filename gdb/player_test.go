@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -226,4 +227,22 @@ func TestIdleCPU(t *testing.T) {
 	st, err = p.backward(1, true)
 	require.That(t, err == nil && st.reason == stepped && st.cpu == 1 && p.inst.at.cpu == 1, "back on an idle CPU: %+v at %+v, %v", st, p.inst.at, err)
 	require.That(t, p.inst.at.time < end-firstSlack, "it was busy %d ticks before the end", end-p.inst.at.time)
+}
+
+// TestMachinesEnd ends each machine of a session when another one takes its place, and the last one with the session.
+func TestMachinesEnd(t *testing.T) {
+	var runs atomic.Int32
+	inner, _, _ := bench(t, images[0])
+	s := sessionOf(t, func(before clock.Ticks, attach Attach) error {
+		runs.Add(1)
+		defer runs.Add(-1)
+		return inner(before, attach)
+	})
+	for range 3 {
+		s.ask("s")
+		s.ask("bs") // by another machine
+		require.Equal(t, runs.Load(), 1, "machines of a session")
+	}
+	s.player.kill()
+	require.Equal(t, runs.Load(), 0, "machines behind a session")
 }

@@ -163,7 +163,7 @@ func (r *running) wantError(err error, want string) {
 func TestModuleRuns(t *testing.T) {
 	each(t, func(r *running) {
 		want := r.call("work_checksum", 5, 6)
-		r.load("my_probe", `symbol=work_checksum level=0x2 small=7,8 loud quiet greeting="good day"`)
+		m := r.load("my_probe", `symbol=work_checksum level=0x2 small=7,8 loud quiet greeting="good day"`)
 		for range 3 {
 			if got := r.call("work_checksum", 5, 6); got != want {
 				r.Errorf("work_checksum returns %#x, without the module %#x", got, want)
@@ -173,7 +173,14 @@ func TestModuleRuns(t *testing.T) {
 			r.Errorf("%d hits counted twice, %d posts, %d returns: want 6, 3, 3", hits, posts, returns)
 		}
 		r.call("my_probe:tell", 2)
+		state := func() uint64 {
+			return require.Must(r.sys.Machine.Load(m.this+r.l.this.state.Offset, int(r.l.this.state.Size)))(r)
+		}
+		live := state()
 		require.NoError(r, r.l.Unload(r.Call, "my_probe"))
+		if gone := state(); live != stateLive || gone != stateGoing {
+			r.Errorf("its state is %d, and behind it %d", live, gone)
+		}
 		text := "planted at work_checksum\ngood day 1 0 2 8: 19\n6 hits, 3 posts, 3 returns\n"
 		if got := r.sys.Machine.Console(); got != text {
 			r.Errorf("console %q, want %q", got, text)

@@ -29,7 +29,7 @@ type Chunk struct {
 // loadBare puts the image and the chunks into memory and makes the CPUs.
 func (m *Machine) loadBare(b *Bare) error {
 	for _, s := range m.image.Segments {
-		if s.MemSize > 0 && !m.mem.Holds(s.PA, int(s.MemSize)) {
+		if !m.mem.Holds(s.PA, int(s.MemSize)) {
 			return fmt.Errorf("segment at physical %#x with %d bytes does not fit into %d bytes of memory: give the machine more",
 				s.PA, s.MemSize, m.mem.Size())
 		}

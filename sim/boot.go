@@ -20,9 +20,6 @@ func (m *Machine) load() error {
 	end, island := uint64(0), block{}
 	apart, found := m.image.Symbol("__apart_start")
 	for _, s := range m.image.Segments {
-		if s.MemSize == 0 {
-			continue
-		}
 		if !m.mem.Holds(s.PA, int(s.MemSize)) {
 			return fmt.Errorf("segment at physical %#x with %d bytes does not fit into %d bytes of memory", s.PA, s.MemSize, m.mem.Size())
 		}

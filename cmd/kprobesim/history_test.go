@@ -47,3 +47,10 @@ func TestByCommit(t *testing.T) {
 	require.Equal(t, names(byCommit(of(hashes[1], hashes[0], hashes[1]))), "1/first/10 0/second/10 2/second/10", "revisions")
 	require.Equal(t, names(byCommit(of(hashes[1], strings.Repeat("1", 40), hashes[0]))), "0//0 1//0 2//0", "with an unknown one")
 }
+
+// A commit is named by ten digits, its day and its subject.
+func TestNamesOfCommits(t *testing.T) {
+	for hash, want := range map[string]string{"0123456789abcdef": "0123456789 (2026-01-02) text", "0123": "0123 (2026-01-02) text"} {
+		require.Equal(t, commit{hash, "2026-01-02", "text"}.String(), want, "a commit")
+	}
+}

@@ -44,7 +44,7 @@ func (c *Core) followed(op *Op) {
 	for also := op.Also; also != 0; also &= also - 1 {
 		v.of[bits.TrailingZeros64(also)&regMask] = on
 	}
-	v.of[c.sink&regMask], v.of[PC] = 0, 0
+	v.of[PC] = 0 // and nothing reads an absent result
 	if op.Flags&Ends != 0 {
 		v.control = max(v.control, on)
 	}

@@ -331,3 +331,17 @@ func TestCall(t *testing.T) {
 		t.Errorf("at %#x", c.PC())
 	}
 }
+
+// TestBranches tells the branches, which a trace may be of alone, from what else their opcodes have.
+func TestBranches(t *testing.T) {
+	w := newWorld(t, cpus.Throughput, nil, userMaps()...)
+	c := w.cpu()
+	for word, want := range map[uint32]bool{
+		16 << 26: true, 18 << 26: true, 17 << 26: false, 19<<26 | 16<<1: true, 19<<26 | 528<<1: true, 19<<26 | 528<<1 | 1: true,
+		19<<26 | 17<<1: false, 19<<26 | 18<<1: false, 19<<26 | 150<<1: false, 31<<26 | 16<<1: false,
+	} {
+		w.words(freePages, word)
+		require.Equal(t, c.isBranch(userCode), want, "whether %#x is a branch", word)
+	}
+	require.That(t, !c.isBranch(1<<40), "what is not mapped is a branch")
+}

@@ -123,3 +123,11 @@ func TestSettingsAreShown(t *testing.T) {
 	s.Overrides = []string{"machine.core.model=window"}
 	require.Equal(t, s.OverridesText(), ", with machine.core.model=window", "one setting")
 }
+
+// TestCountedValues says of how many values the points of a figure are.
+func TestCountedValues(t *testing.T) {
+	points := []results.Point{{Probe: "k/a=1"}, {Probe: "k/a=2"}, {Probe: "r/a=2"}}
+	for byName, want := range map[bool]string{false: "2 values of a", true: "2 points times 2 values of a"} {
+		require.Equal(t, countValues(points, []string{"a"}, byName), want, "by name %v", byName)
+	}
+}
