@@ -134,11 +134,7 @@ func (l *Loader) deviceTree(root *doc.Node, x *schema.Linux, k *packaged) error 
 	case !arm:
 		return nil
 	}
-	file := x.TreePath
-	if file != "" && !filepath.IsAbs(file) {
-		file = filepath.Join(folder(root, "linux", "dtb"), file)
-	}
-	file, err := TreeFile(file, k.Name, k.read.Version())
+	file, err := TreeFile(beside(folder(root, "linux", "dtb"), x.TreePath), k.Name, k.read.Version())
 	if err != nil {
 		return err
 	}
@@ -173,10 +169,7 @@ func TreeFile(named, kernel, release string) (string, error) {
 // kernelFile is the path of the kernel: that of the experiment, or the newest one of the machine's instruction set.
 func kernelFile(root *doc.Node, path string, isa *cpus.ISA) (string, error) {
 	if path != "" {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(folder(root, "linux", "kernel"), path)
-		}
-		return path, nil
+		return beside(folder(root, "linux", "kernel"), path), nil
 	}
 	dir := os.Getenv(KernelFolder)
 	if dir == "" {
@@ -278,10 +271,7 @@ func moduleName(release string) string { return distro.EmptyModule + "-" + relea
 func (l *Loader) linuxModule(root *doc.Node, x *schema.Linux, kernel, release string) error {
 	file := filepath.Join(filepath.Dir(kernel), moduleName(release))
 	if x.Module != "" {
-		file = x.Module
-	}
-	if x.Module != "" && !filepath.IsAbs(file) {
-		file = filepath.Join(folder(root, "linux", "module"), file)
+		file = beside(folder(root, "linux", "module"), x.Module)
 	}
 	b, err := experiments.ReadLimited(file)
 	if errors.Is(err, fs.ErrNotExist) && x.Module == "" {

@@ -388,10 +388,7 @@ func (l *Loader) image(k schema.Kernel, base string) (*schema.Image, error) {
 // program's and must be of the kernel's ISA and era.
 func (l *Loader) findImage(k schema.Kernel, base string) (string, func() (*schema.Image, error), error) {
 	if strings.ContainsAny(k.Image, `/\`) {
-		file := k.Image
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(base, file)
-		}
+		file := beside(base, k.Image)
 		return file, func() (*schema.Image, error) { return imageFile(file) }, nil
 	}
 	name := k.ImageName()

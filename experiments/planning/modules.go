@@ -21,9 +21,7 @@ func (l *Loader) Module(file, base string) (*modules.File, error) {
 
 // module is Module with the hash of the file's bytes.
 func (l *Loader) module(file, base string) (*modules.File, string, error) {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(base, file)
-	}
+	file = beside(base, file)
 	b, err := experiments.ReadLimited(file)
 	if err != nil {
 		return nil, "", err

@@ -147,3 +147,10 @@ func TestToolsOfARoot(t *testing.T) {
 	require.NoError(t, putTools(tree, []*schema.UserTool{tool}, k))
 	require.NoError(t, tree.Executable(distro.BackgroundPath))
 }
+
+// TestBeside takes relative paths from a folder on.
+func TestBeside(t *testing.T) {
+	for path, want := range map[string]string{"": "", "/a/b": "/a/b", "b": "f/b", "../b": "b"} {
+		require.Equal(t, filepath.ToSlash(beside("f", path)), want, "%q beside f", path)
+	}
+}

@@ -301,3 +301,11 @@ func folder(root *doc.Node, path ...string) string {
 	}
 	return filepath.Dir(pos.File)
 }
+
+// beside is a path from a folder on, where it is neither absolute nor none.
+func beside(folder, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folder, path)
+}
