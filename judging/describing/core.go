@@ -60,30 +60,88 @@ const (
 
 const rax, rsi, rdi = 0, 6, 7
 
-// window finds how many instructions may stand between two loads that miss all caches, so that the second one still starts
-// before the first has ended (H. Wong, Measuring reorder buffer capacity, 2013). A third of the instructions between them writes
-// a register, a third flags, a third a vector, so that no sort of register runs out first.
+// queue is a structure of a core that instructions of one sort fill.
+type queue struct {
+	key, what string // the key of core, and the sort
+	code      []byte
+	n         int // instructions of code
+	most      int // as many fill none
+	own       int // places that the two loads between which they stand take
+}
+
+// Queues of a core. A third of the instructions that fill its window writes a register, a third flags, a third a vector, so that no sort
+// of register runs out first: mov $1,%eax; cmp %ebx,%ecx; pand %xmm1,%xmm2.
+var (
+	windowOfCore = queue{"window", "instructions", []byte{0xb8, 1, 0, 0, 0, 0x39, 0xd9, 0x66, 0x0f, 0xdb, 0xd1}, 3, 600, 1}
+	storeBuffer  = queue{"store_buffer", "stores", judging.SavePointer(rax, spare), 1, 200, 0}
+	loadQueue    = queue{"load_queue", "loads", judging.LoadPointer(rax, spare), 1, 400, 2}
+)
+
+// spare is a word that no chain begins in.
+const spare = 3
+
+// window measures how many instructions, and stores and loads among them, a core has on their way. A load queue is measured where the family has one.
 func (d *Describer) window() error {
-	low, high, err := d.parted(24, 600, 24)
-	if err == nil && high > low {
-		low, high, err = d.parted(max(low-24, 3), high+24, 3)
+	all := []queue{windowOfCore, storeBuffer}
+	if d.node("core", loadQueue.key) != nil {
+		all = append(all, loadQueue)
 	}
-	switch {
-	case err != nil:
-		return d.open("core.window", err)
-	case high == low:
-		return d.open("core.window: two misses 600 instructions apart still overlap", nil)
+	for _, q := range all {
+		if err := d.room(&q); err != nil {
+			return err
+		}
 	}
-	d.measured(integer(low+1), fmt.Sprintf("two misses overlap up to %d instructions apart", low), "core", "window")
 	return nil
 }
 
+// room finds how many instructions may stand between two loads that miss all caches, so that the second one still starts
+// before the first has ended (H. Wong, Measuring reorder buffer capacity, 2013). The first one holds up all that follow it. A second
+// thread of the core takes a part while it runs, so the largest of three answers counts, and another one has to be near.
+func (d *Describer) room(q *queue) error {
+	key, answers := "core."+q.key, make([]int, 3)
+	for i := range answers {
+		n, err := d.once(q)
+		if err != nil {
+			return d.open(key, err)
+		}
+		if n == 0 {
+			return d.open(fmt.Sprintf("%s: two misses %d %s apart still overlap", key, q.most, q.what), nil)
+		}
+		answers[i] = n
+	}
+	slices.Sort(answers)
+	low := answers[2]
+	if 16*answers[1] < 15*low {
+		return d.open(fmt.Sprintf("%s: two misses overlap up to %d, %d and %d %s apart: another thread of the core takes a part", key, answers[0], answers[1], low, q.what), nil)
+	}
+	before := d.Root.Clone()
+	d.set(integer(low+q.own), "core", q.key)
+	_, err := d.Read(d.Root)
+	if d.Root = before; err != nil {
+		return d.open(fmt.Sprintf("%s: %d, which the description cannot have", key, low+q.own), nil)
+	}
+	d.measured(integer(low+q.own), fmt.Sprintf("two misses overlap up to %d %s apart", low, q.what), "core", q.key)
+	return nil
+}
+
+// once is one answer of room; 0 where any number of instructions may stand there.
+func (d *Describer) once(q *queue) (int, error) {
+	coarse := 8 * q.n
+	low, high, err := d.parted(q, coarse, q.most, coarse)
+	if err == nil && high > low {
+		low, high, err = d.parted(q, max(low-coarse, q.n), high+coarse, q.n)
+	}
+	if high == low {
+		return 0, err
+	}
+	return low, err
+}
+
 // parted returns the two numbers of instructions that the times of two misses jump between, or the same twice.
-func (d *Describer) parted(from, to, step int) (low, high int, err error) {
+func (d *Describer) parted(q *queue, from, to, step int) (low, high int, err error) {
 	var times []float64
 	for n := from; n <= to; n += step {
-		// mov $1,%eax; cmp %ebx,%ecx; pand %xmm1,%xmm2
-		t, err := d.twoMisses(bytes.Repeat([]byte{0xb8, 1, 0, 0, 0, 0x39, 0xd9, 0x66, 0x0f, 0xdb, 0xd1}, n/3))
+		t, err := d.twoMisses(bytes.Repeat(q.code, n/q.n))
 		if err != nil {
 			return 0, 0, err
 		}

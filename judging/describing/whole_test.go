@@ -31,7 +31,7 @@ type madeUp struct {
 	cpuid map[[2]uint32][4]uint32
 	tick  []float64 // ticks in a cycle, one answer after the other
 	// In loads, calls and instructions: where times begin to be longer. 0 is nowhere.
-	pages, depth, window int
+	pages, depth, window, stores, loads int
 	// From which call on an error is the answer. 0 is none.
 	from  int
 	calls int
@@ -94,8 +94,14 @@ func (m *madeUp) Shortest(p []byte, j *native.Job, near float64) (float64, error
 	if len(j.Chains) < 2 {
 		return 100_000 * m.load(j.Chains[0]), err
 	}
-	v := 150. * 2000
-	if between := (len(p)/10 - 12) * 3 / 22; m.window > 0 && between > m.window {
+	v, most := 150.*2000, m.window
+	between := (len(p)/10 - 12) * 3 / 22
+	for code, of := range map[string]int{string(storeBuffer.code): m.stores, string(loadQueue.code): m.loads} {
+		if strings.Contains(string(p), code+code) {
+			most, between = of, (len(p)/10-12)/16
+		}
+	}
+	if most > 0 && between > most {
 		v *= 2
 	}
 	return v, err
@@ -165,7 +171,7 @@ var hosts = map[string]func() *madeUp{
 	"amd": func() *madeUp {
 		return &madeUp{
 			cpuid: answers("AuthenticAMD", amd, 0x8000001d, [5]uint32{1, 1, 8, 64, 64}, [5]uint32{1, 2, 4, 64, 128}, [5]uint32{2, 3, 8, 64, 2048}, [5]uint32{3, 3, 16, 64, 32768}),
-			tick:  []float64{0.75, 0.74, 0.76}, pages: 72, depth: 31, window: 223,
+			tick:  []float64{0.75, 0.74, 0.76}, pages: 72, depth: 31, window: 223, stores: 44, loads: 71,
 		}
 	},
 	"intel": func() *madeUp {
@@ -270,4 +276,37 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 	require.Lines(t, "testdata/families.txt", out.String(), *update)
+}
+
+// TestQueues finds how many stores and loads a core has on their way, and refuses what no description may have.
+func TestQueues(t *testing.T) {
+	for _, c := range []struct {
+		q             *queue
+		stores, loads int
+		want          string
+	}{
+		{&storeBuffer, 56, 0, "55"},
+		{&loadQueue, 0, 72, "73"},
+		{&loadQueue, 0, 192, "193"},
+		{&storeBuffer, 0, 0, "core.store_buffer: two misses 200 stores apart still overlap"},
+		{&queue{"width", "stores", storeBuffer.code, 1, 200, 0}, 56, 0, "core.width: 55, which the description cannot have"},
+	} {
+		h := hosts["amd"]()
+		h.log, h.stores, h.loads = &strings.Builder{}, c.stores, c.loads
+		d := &Describer{Host: h, Root: family(t), Read: read, id: identity{host: h, vendor: "AuthenticAMD"}}
+		d.begin("host", time.Unix(0, 0))
+		require.NoError(t, d.room(c.q))
+		require.Equal(t, strings.Join(append(d.Open, d.changed(c.q.key)...), ""), c.want, "%s of a host with %d and %d", c.q.key, c.stores, c.loads)
+	}
+}
+
+// changed is a key of core, if it was measured.
+func (d *Describer) changed(key string) (now []string) {
+	for _, r := range d.Rows {
+		now = append(now, r.Now)
+		if d.text("core", key) != r.Now {
+			now = append(now, "the description has "+d.text("core", key))
+		}
+	}
+	return now
 }
