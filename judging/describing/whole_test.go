@@ -32,6 +32,7 @@ type madeUp struct {
 	tick  []float64 // ticks in a cycle, one answer after the other
 	// In loads, calls and instructions: where times begin to be longer. 0 is nowhere.
 	pages, depth, window, stores, loads int
+	shared                              int // from which call on another thread of the core takes half of these; 0 is none
 	// From which call on an error is the answer. 0 is none.
 	from  int
 	calls int
@@ -100,6 +101,9 @@ func (m *madeUp) Shortest(p []byte, j *native.Job, near float64) (float64, error
 		if strings.Contains(string(p), code+code) {
 			most, between = of, (len(p)/10-12)/16
 		}
+	}
+	if m.shared > 0 && m.calls > m.shared {
+		most /= 2
 	}
 	if most > 0 && between > most {
 		v *= 2
@@ -281,18 +285,20 @@ func TestFamilies(t *testing.T) {
 // TestQueues finds how many stores and loads a core has on their way, and refuses what no description may have.
 func TestQueues(t *testing.T) {
 	for _, c := range []struct {
-		q             *queue
-		stores, loads int
-		want          string
+		q                     *queue
+		stores, loads, shared int
+		want                  string
 	}{
-		{&storeBuffer, 56, 0, "55"},
-		{&loadQueue, 0, 72, "73"},
-		{&loadQueue, 0, 192, "193"},
-		{&storeBuffer, 0, 0, "core.store_buffer: two misses 200 stores apart still overlap"},
-		{&queue{"width", "stores", storeBuffer.code, 1, 200, 0}, 56, 0, "core.width: 55, which the description cannot have"},
+		{&storeBuffer, 56, 0, 0, "55"},
+		{&loadQueue, 0, 72, 0, "73"},
+		{&loadQueue, 0, 192, 0, "193"},
+		{&storeBuffer, 112, 0, 90, "111"},
+		{&storeBuffer, 112, 0, 50, "core.store_buffer: two misses overlap up to 55, 55 and 111 stores apart: another thread of the core takes a part"},
+		{&storeBuffer, 0, 0, 0, "core.store_buffer: two misses 200 stores apart still overlap"},
+		{&queue{"width", "stores", storeBuffer.code, 1, 200, 0}, 56, 0, 0, "core.width: 55, which the description cannot have"},
 	} {
 		h := hosts["amd"]()
-		h.log, h.stores, h.loads = &strings.Builder{}, c.stores, c.loads
+		h.log, h.stores, h.loads, h.shared = &strings.Builder{}, c.stores, c.loads, c.shared
 		d := &Describer{Host: h, Root: family(t), Read: read, id: identity{host: h, vendor: "AuthenticAMD"}}
 		d.begin("host", time.Unix(0, 0))
 		require.NoError(t, d.room(c.q))
