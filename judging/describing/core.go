@@ -43,10 +43,18 @@ func (d *Describer) width() error {
 		}
 	}
 	n := int(math.Round(1 / best))
-	if n < 1 || n > 8 || 60%n != 0 && d.node("back_end") == nil {
-		return d.open(fmt.Sprintf("core.width: %d a cycle, which the description cannot have", n), nil)
+	return d.ofCore("width", n, fmt.Sprintf("%s: %d a cycle", of, n))
+}
+
+// ofCore sets a measured number of the core, if a description can have it.
+func (d *Describer) ofCore(key string, n int, how string) error {
+	before := d.Root.Clone()
+	d.set(integer(n), "core", key)
+	_, err := d.Read(d.Root)
+	if d.Root = before; err != nil {
+		return d.open(fmt.Sprintf("core.%s: %d, which the description cannot have", key, n), nil)
 	}
-	d.measured(integer(n), fmt.Sprintf("%s: %d a cycle", of, n), "core", "width")
+	d.measured(integer(n), how, "core", key)
 	return nil
 }
 
@@ -114,14 +122,7 @@ func (d *Describer) room(q *queue) error {
 	if 16*answers[1] < 15*low {
 		return d.open(fmt.Sprintf("%s: two misses overlap up to %d, %d and %d %s apart: another thread of the core takes a part", key, answers[0], answers[1], low, q.what), nil)
 	}
-	before := d.Root.Clone()
-	d.set(integer(low+q.own), "core", q.key)
-	_, err := d.Read(d.Root)
-	if d.Root = before; err != nil {
-		return d.open(fmt.Sprintf("%s: %d, which the description cannot have", key, low+q.own), nil)
-	}
-	d.measured(integer(low+q.own), fmt.Sprintf("two misses overlap up to %d %s apart", low, q.what), "core", q.key)
-	return nil
+	return d.ofCore(q.key, low+q.own, fmt.Sprintf("two misses overlap up to %d %s apart", low, q.what))
 }
 
 // once is one answer of room; 0 where any number of instructions may stand there.

@@ -233,7 +233,6 @@ func TestWidths(t *testing.T) {
 	const file = "../../experiments/machines/xeon-gold-6330.toml"
 	piped := require.Must(doc.Parse(file, require.Must(os.ReadFile(file))(t)))(t)
 	for root, most := range map[*doc.Node]int{piped: 8, family(t): 6} {
-		m := require.Must(read(root))(t)
 		for width := range 10 {
 			h := &answering{}
 			for _, l := range loops() {
@@ -241,7 +240,7 @@ func TestWidths(t *testing.T) {
 					h.answers = append(h.answers, float64(strings.Count(l.Text, ";")+1)/(float64(width)+0.01))
 				}
 			}
-			d := &Describer{Host: h, Root: root.Clone(), Read: func(*doc.Node) (*machines.Machine, error) { return m, nil }}
+			d := &Describer{Host: h, Root: root.Clone(), Read: read}
 			d.begin("host", time.Unix(0, 0))
 			var err error
 			synctest.Test(t, func(*testing.T) { err = d.width() })
