@@ -77,7 +77,7 @@ func (e *Effects) Add(c cpus.CPU, m *mmu.Memory, data uint64, decoded ...any) {
 func (e *Effects) Of(c cpus.CPU) { e.last = c }
 
 // Keep takes the state of a CPU into the second sum.
-func (e *Effects) Keep(state any) { e.state.Write(AppendFields(nil, state)) }
+func (e *Effects) Keep(state any) { e.state.Write(appendFields(nil, state)) }
 
 // Note takes another value.
 func (e *Effects) Note(value any) {

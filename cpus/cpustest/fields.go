@@ -2,9 +2,12 @@ package cpustest
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // fields is a walk over a structure, which appends the path and the value of each plain field that is not zero.
@@ -13,9 +16,9 @@ type fields struct {
 	seen      map[uintptr]bool
 }
 
-// AppendFields appends what a pointer leads to: each number, truth and text that is not zero, with its path, as package state keeps
-// them. So fields that are not kept are left out, and a new one changes nothing where it is zero.
-func AppendFields(to []byte, pointer any) []byte {
+// appendFields appends what a pointer leads to: each number, truth and text that is not zero, with its path. Fields that package state
+// does not keep are left out, and a new one changes nothing where it is zero.
+func appendFields(to []byte, pointer any) []byte {
 	f := fields{out: to, seen: map[uintptr]bool{}}
 	f.value(reflect.ValueOf(pointer))
 	return f.out
@@ -40,6 +43,12 @@ func (f *fields) value(v reflect.Value) {
 			if e := v.Index(i); !e.IsZero() {
 				f.at('[', strconv.Itoa(i), e)
 			}
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		for _, k := range keys {
+			f.at('[', fmt.Sprint(k), v.MapIndex(k))
 		}
 	case reflect.Bool:
 		f.plain(!v.IsZero(), 1)

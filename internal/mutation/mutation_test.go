@@ -302,3 +302,15 @@ func TestRun(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.That(t, strings.HasPrefix(lines[0], "4 mutants of ") && strings.Contains(lines[len(lines)-1], "of 4 noticed") && !strings.Contains(out.String(), "0 of 4"), "it prints\n%s", out.String())
 }
+
+// The test of the baselines is where the tester looks for it, and waits for the variable.
+func TestBaselinesAreThere(t *testing.T) {
+	folder, name, _ := strings.Cut(baselinesTest, ".")
+	text := ""
+	for _, file := range require.Must(filepath.Glob(filepath.Join("..", "..", folder, "*_test.go")))(t) {
+		text += string(require.Must(os.ReadFile(file))(t))
+	}
+	for _, part := range []string{"func " + name + "(t *testing.T) {", `os.Getenv("` + baselinesEnvironment + `")`} {
+		require.That(t, strings.Contains(text, part), "no test of %s has %s", folder, part)
+	}
+}
