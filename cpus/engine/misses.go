@@ -28,6 +28,14 @@ func (t *Core) initMisses(cfg *cpus.Config) {
 // has no more of them, so there are as many entries at most.
 func (c *Core) storeFree() ticks { return c.stores[(c.placed+1-c.queue)&(forwards-1)].commit }
 
+// freed is when the first of the buffers is free, in which a miss waits for its line.
+func (p *pipeline) freed() ticks {
+	if p == nil || len(p.misses) == 0 {
+		return 0
+	}
+	return slices.Min(p.misses)
+}
+
 // missing returns when a miss is over that begins at a time and takes d, when there is a buffer for it. It gets the one
 // that was free last, so that a miss which waits for another one leaves others to those that wait for nothing.
 func (p *pipeline) missing(at, d ticks) ticks {

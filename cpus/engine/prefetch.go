@@ -17,8 +17,8 @@ type prefetcher struct {
 	prefetchShape `state:"-"`
 
 	inFlight     []prefetched
-	last         int      // place of the last one in inFlight
-	handed       [3]ticks // when the second level, the third and memory may hand over a line again
+	last         int        // place of the last one in inFlight
+	handed       [3]handing // of the second level, the third and memory
 	next, stream streams
 	strides      []stride
 	wrong        wrongPaths
@@ -33,6 +33,10 @@ type prefetchShape struct {
 	wrongPath       uint64      // a branch over fewer bytes has one
 	perLine         [3][2]ticks // between two lines from the second level, the third and memory: of stores, of loads
 }
+
+// handing has when a line may be handed over again to an access, and to a prefetcher. An access waits for other accesses alone, and a
+// prefetch for all lines: demands come first.
+type handing struct{ access, ahead ticks }
 
 // prefetched is a line that was sent for.
 type prefetched struct {
@@ -99,15 +103,15 @@ func (c *Core) prefetches(pa uint64, load bool, d ticks) ticks {
 		early = c.early()
 		now -= early
 	}
-	found := p.find(line)
+	found, asked := p.find(line), max(now, c.pipes.freed())
 	second := d == c.l2Lat // where a line stays that was sent for
-	d += c.lineWaits(d, now, load)
+	d += c.lineWaits(d, asked, load, false)
 	switch {
 	case found == nil || !second:
 	case found.near && load:
-		d = max(found.at-now, 0) + c.l1Lat
+		d = max(found.at-asked, 0) + c.l1Lat
 	default:
-		d = max(found.at-now+c.l1Lat, d)
+		d = max(found.at-asked+c.l1Lat, d)
 	}
 	if found != nil {
 		*found = prefetched{}
@@ -153,12 +157,13 @@ func (c *Core) sendFor(line uint32, near, load bool, now ticks) bool {
 	}
 	p.last = at
 	d := c.bringAhead(pa)
-	p.inFlight[at] = prefetched{line + 1, near, now + d + c.lineWaits(d, now, load)}
+	p.inFlight[at] = prefetched{line + 1, near, now + d + c.lineWaits(d, now, load, true)}
 	return true
 }
 
-// lineWaits is how long a line that takes d waits for those before it from the same level.
-func (c *Core) lineWaits(d, now ticks, load bool) ticks {
+// lineWaits is how long a line that takes d waits for those before it from the same level. A load or a store has led to it, at once or
+// by a prefetcher that runs ahead.
+func (c *Core) lineWaits(d, now ticks, load, ahead bool) ticks {
 	p, from, kind := c.prefetcher, 0, 0
 	switch d {
 	case c.memLat:
@@ -172,11 +177,17 @@ func (c *Core) lineWaits(d, now ticks, load bool) ticks {
 	if load {
 		kind = 1
 	}
-	if p.perLine[from][kind] == 0 {
+	per, h := p.perLine[from][kind], &p.handed[from]
+	switch {
+	case per == 0:
 		return 0
+	case ahead:
+		at := max(h.ahead, now)
+		h.ahead = at + per
+		return at - now
 	}
-	at := max(p.handed[from], now)
-	p.handed[from] = at + p.perLine[from][kind]
+	at := max(h.access, now)
+	h.access, h.ahead = at+per, max(h.ahead, at)+per
 	return at - now
 }
 

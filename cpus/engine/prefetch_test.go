@@ -80,7 +80,7 @@ func TestLinesCome(t *testing.T) {
 		{true, [3]clock.Ticks{0, 17, 0}, 19},
 		{false, [3]clock.Ticks{}, 11},
 		{false, [3]clock.Ticks{0, 100, 0}, 11},
-		{false, [3]clock.Ticks{0, 0, 40}, 50},
+		{false, [3]clock.Ticks{0, 0, 40}, 46},
 	} {
 		cfg := toyConfig(cpus.Window, 64)
 		cfg.L1D.Size, cfg.L1D.Ways, cfg.L2.Size, cfg.L2.Ways = 1<<10, 2, 2<<10, 2
