@@ -6,7 +6,7 @@ GO        ?= go
 TOOL      := $(GO) tool -modfile=tools.mod
 # Packages whose tests start goroutines: the race detector runs on these.
 # The longest first, so that no CPU waits for it in the end.
-RACE      := ./cmd/kprobesim ./experiments/reports ./races ./experiments/sensitivity ./experiments/calibration ./experiments/running ./experiments/schema ./gdb
+RACE      := ./cmd/kprobesim ./experiments/reports ./races ./experiments/sensitivity ./experiments/calibration ./experiments/running ./experiments/schema ./gdb ./internal/native
 # Of these packages some tests alone start goroutines.
 RACEFEW   := ./experiments ./distro/measuring ./cpus/x86 ./cpus/ppc64 ./cpus/arm ./workloads ./results/outdir ./internal/hostcode
 RACETESTS := ^(TestOneDigit|TestRunsAtOnce|TestDecodesInParallel|TestModulesCompile|TestWritersTakeTurns|TestCall|TestStruckCodeOfTheHost)$$

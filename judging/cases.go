@@ -217,19 +217,23 @@ func walk(bytes, by uint64, code []byte) Loop {
 
 // strides walk by odd numbers of lines, so that all lines are touched before one is touched again.
 func (m *caser) strides(sets []set) {
-	load := Hex("488b040f")                            // mov (%rdi,%rcx),%rax
-	serial := slices.Concat(load, Hex("83e0004801c1")) // and $0,%eax; add %rax,%rcx
-	add := func(s set, n uint64, how string, code []byte) {
-		m.add(kindStride, fmt.Sprintf("%d B%s, %s, %s", n*line, how, size(s.bytes), s.where), walk(s.bytes, n*line, code), plain(s.bytes))
-	}
 	for i, s := range sets {
 		for _, n := range []uint64{1, 17, 65} {
 			if n != 17 || i > 0 {
-				add(s, n, "", load)
+				m.stride(s, n, false)
 			}
 		}
 	}
-	add(sets[len(sets)-1], 1, ", each behind the other", serial)
+	m.stride(sets[len(sets)-1], 1, true)
+}
+
+// stride walks by so many lines. In series a load waits for the one before.
+func (m *caser) stride(s set, n uint64, series bool) {
+	code, how := Hex("488b040f"), "" // mov (%rdi,%rcx),%rax
+	if series {
+		code, how = append(code, Hex("83e0004801c1")...), ", each behind the other" // and $0,%eax; add %rax,%rcx
+	}
+	m.add(kindStride, fmt.Sprintf("%d B%s, %s, %s", n*line, how, size(s.bytes), s.where), walk(s.bytes, n*line, code), plain(s.bytes))
 }
 
 // streams write lines, and copy them from one half of memory to the other.
@@ -288,16 +292,20 @@ const inner = 4000
 
 // branches follow tables of random bits, and a bit of a random place of memory.
 func (m *caser) branches(s set) {
-	const test = "803c0f00" + "7403" + "4801c3" // cmpb $0,(%rdi,%rcx); je over; add %rax,%rbx
-	heavy := strings.Repeat("480fafd6", 6)      // imul %rsi,%rdx
+	heavy := strings.Repeat("480fafd6", 6) // imul %rsi,%rdx
 	for _, x := range []struct {
 		length     int
 		more, text string
 	}{{32, "", ""}, {1024, "", ""}, {1024, heavy, ", 6 multiplications"}, {65536, "", ""}, {65536, heavy, ", 6 multiplications"}} {
-		l := walk(uint64(x.length), 1, Hex(test+x.more))
-		m.add(kindBranch, fmt.Sprintf("%d random bits%s", x.length, x.text), within(l, l.Body), m.table(x.length, 2, false)).rounds = inner
+		m.bits(fmt.Sprintf("%d random bits%s", x.length, x.text), m.table(x.length, 2, false), x.more)
 	}
 	m.add(kindBranch, "a bit of random places, "+size(s.bytes)+", "+s.where, drawn(s.bytes, "f6040f40"+"7403"+"4801c3", 16), lines(s.bytes)) // testb $0x40,(%rdi,%rcx)
+}
+
+// bits follow a table of bits, with more code behind each branch.
+func (m *caser) bits(text string, table native.Chain, more string) {
+	l := walk(uint64(len(table.Data)), 1, Hex("803c0f00"+"7403"+"4801c3"+more)) // cmpb $0,(%rdi,%rcx); je over; add %rax,%rbx
+	m.add(kindBranch, text, within(l, l.Body), table).rounds = inner
 }
 
 // returns are calls less deep than the return stack, and deeper: apart, and many in a line.

@@ -56,6 +56,7 @@ func (p *Pricer) Memory() float64 { return float64(p.cfg.Memory) / float64(clock
 // world is a processor with a program.
 type world struct {
 	cpus.CPU
+	bus   cpus.Bus
 	mem   *mmu.Memory
 	pages []uint64
 }
@@ -88,7 +89,8 @@ func (p *Pricer) load(of *host.Pages, code []byte, pages []uint64, chains ...nat
 		w.mem.Write(dataFrame+Pointers-control+uint64(8*i), binary.LittleEndian.AppendUint64(nil, c.At))
 	}
 	w.mem.Write(codeFrame, code)
-	w.CPU = p.isa.New(0, p.cfg, cpus.Bus{Memory: w.mem, Root: root, Phase: func(uint64) uint8 { return 0 }})
+	w.bus = cpus.Bus{Memory: w.mem, Root: root, Phase: func(uint64) uint8 { return 0 }}
+	w.CPU = p.isa.New(0, p.cfg, w.bus)
 	return w, nil
 }
 

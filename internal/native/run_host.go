@@ -4,9 +4,9 @@ package native
 
 import (
 	"fmt"
-	"math/bits"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -17,6 +17,8 @@ import (
 type runner struct {
 	room  *hostcode.Room
 	pages map[uint64]bool // that are mapped
+
+	others []int // processors but the one of this thread
 }
 
 // roomBytes is the memory for the programs of a job.
@@ -38,7 +40,8 @@ func newHost() (*runner, error) {
 	if r.room == nil {
 		return nil, able()
 	}
-	if err := stay(); err != nil {
+	var err error
+	if r.others, err = stay(); err != nil {
 		return nil, fmt.Errorf("this thread cannot be kept on one processor: %w", err)
 	}
 	// mov $SYS_exit_group,%eax; syscall. The number of the signal is in EDI.
@@ -66,24 +69,66 @@ func handle(s syscall.Signal, code uintptr) error {
 }
 
 // stay keeps this thread on the processor of the highest number that it may use: interrupts of devices prefer the first.
-func stay() error {
-	var set [128]uint64
-	size, at := unsafe.Sizeof(set), unsafe.Pointer(&set)
-	if _, _, failed := syscall.RawSyscall(syscall.SYS_SCHED_GETAFFINITY, 0, size, uintptr(at)); failed != 0 {
-		return failed
+func stay() ([]int, error) {
+	all, err := processors()
+	if err != nil {
+		return nil, err
 	}
-	var last [128]uint64
-	for i, w := range slices.Backward(set[:]) {
-		if w != 0 {
-			last[i] = 1 << (bits.Len64(w) - 1)
-			break
+	last := len(all) - 1
+	return all[:last], on(all[last])
+}
+
+// setBits is how many processors a set has room for.
+const setBits = 128 * 64
+
+// processors are those that this thread may use, by their numbers.
+func processors() (all []int, err error) {
+	var set [setBits / 64]uint64
+	at := unsafe.Pointer(&set)
+	if _, _, failed := syscall.RawSyscall(syscall.SYS_SCHED_GETAFFINITY, 0, unsafe.Sizeof(set), uintptr(at)); failed != 0 {
+		return nil, failed
+	}
+	for i := range setBits {
+		if set[i/64]>>(i%64)&1 != 0 {
+			all = append(all, i)
 		}
 	}
-	at = unsafe.Pointer(&last)
-	if _, _, failed := syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, size, uintptr(at)); failed != 0 {
+	return all, nil
+}
+
+// on keeps this thread on a processor.
+func on(processor int) error {
+	var set [setBits / 64]uint64
+	set[processor/64] = 1 << (processor % 64)
+	at := unsafe.Pointer(&set)
+	if _, _, failed := syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, unsafe.Sizeof(set), uintptr(at)); failed != 0 {
 		return failed
 	}
 	return nil
+}
+
+// beside has another thread execute a program on its processor, and returns what ends that.
+func (r *runner) beside(j *Job) (end func(), err error) {
+	if j.Beside == nil {
+		return func() {}, nil
+	}
+	if j.Beside.Processor >= len(r.others) {
+		return nil, ErrAlone
+	}
+	code := r.room.Address(r.room.Put(j.Beside.Program))
+	ends := (*uint32)(address(j.Control + Ends))
+	atomic.StoreUint32(ends, 0)
+	begun, done := make(chan error), make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // the thread ends with the goroutine, because its processor is no other goroutine's
+		err := on(r.others[j.Beside.Processor])
+		if begun <- err; err == nil {
+			hostcode.Call(code, code, nil)
+		}
+	}()
+	err = <-begun
+	return func() { atomic.StoreUint32(ends, Ended); <-done }, err
 }
 
 // run executes a job.
@@ -108,6 +153,11 @@ func (r *runner) run(j *Job) ([][]uint64, error) {
 		*(*uint64)(address(j.Control + 128 + uint64(i)*8)) = c.At
 	}
 	defer r.unchain(j.Chains)
+	end, err := r.beside(j)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	var ticks [][]uint64
 	for range j.Passes {
 		pass := make([]uint64, len(at))

@@ -98,3 +98,34 @@ func TestTimer(t *testing.T) {
 		require.Equal(t, fmt.Sprint(ticks, " ", err), c.want, "%s", c.what)
 	}
 }
+
+// TestBeside has a program executed on another processor meanwhile, which says where it is.
+func TestBeside(t *testing.T) {
+	timer, err := New(serving)
+	if err != nil {
+		hosttools.Unable(t, "executing programs on the host", err.Error())
+	}
+	defer timer.Close()
+	const control, there, set = 0x1000_5000, 0x1000_5100, 0x1000_5400
+	word := func(code []byte, at uint32, more ...byte) []byte {
+		return append(binary.LittleEndian.AppendUint32(slices.Clone(code), at), more...)
+	}
+	cmp := []byte{0x83, 0x3c, 0x25} // cmpl
+	// mov $sched_getaffinity,%eax; xor %edi,%edi; mov $128,%esi; mov $set,%edx; syscall; movl $1,there
+	other := append(word([]byte{0xb8, 204, 0, 0, 0, 0x31, 0xff, 0xbe, 128, 0, 0, 0, 0xba}, set, 0x0f, 0x05), word([]byte{0xc7, 0x04, 0x25}, there, 1, 0, 0, 0)...)
+	other = append(other, word(cmp, control+Ends, Ended, 0x75, 0xf6, 0xc3)...) // wait until it is to end; ret
+	main := append(word(cmp, there, 1, 0x75, 0xf6), loading(set)...)
+	rest := ours(t)
+	rest &^= 1 << 63 >> bits.LeadingZeros64(rest)
+	for n := range bits.OnesCount64(rest) + 1 {
+		want := fmt.Sprintf("[[%d]] <nil>", rest&-rest)
+		if rest == 0 {
+			want = "[] the host has no further processor for this process"
+		}
+		for range 2 { // the next job finds the page as it was left
+			ticks, err := timer.Time(&Job{Programs: [][]byte{main}, Control: control, Beside: &Beside{Program: other, Processor: n}, Passes: 1, Repeats: 1})
+			require.Equal(t, fmt.Sprint(ticks, " ", err), want, "processor %d", n)
+		}
+		rest &= rest - 1
+	}
+}

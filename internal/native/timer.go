@@ -23,7 +23,21 @@ type Job struct {
 	Chains   []Chain
 	Passes   int // how often all programs are executed, one after the other
 	Repeats  int // executions of a program in each pass, of which the shortest counts
+	Beside   *Beside
 }
+
+// Beside is a program that another processor executes from before the first of a job's until behind the last. It ends where the word at
+// Ends of the job's Control page is Ended.
+type Beside struct {
+	Program   []byte
+	Processor int // which of those that the process may use and the job has not, from 0 on
+}
+
+// Ends is the place of the word that ends a program beside, and Ended what stands there then.
+const (
+	Ends  = 192
+	Ended = 1
+)
 
 // Chain is memory in which each place holds the address of the next one, all of them in an order by chance. Its first address
 // is in Control from byte 128 on, a word for each chain, where programs may put another.
@@ -69,6 +83,7 @@ type Result struct {
 	Ticks [][]uint64
 	Err   string // why there is none
 	Taken bool   // because a page of the job cannot be mapped
+	Alone bool   // because there is no processor for the program beside
 }
 
 // Errors of a job, whose program is at fault and not the host.
@@ -76,6 +91,7 @@ var (
 	ErrFault   = errors.New("the code faults on the host")
 	ErrForever = errors.New("the code does not end on the host")
 	ErrPage    = errors.New("the host has no room for its pages")
+	ErrAlone   = errors.New("the host has no further processor for this process")
 )
 
 // patience is how long a job may take.
@@ -139,8 +155,11 @@ func (t *Timer) Time(j *Job) ([][]uint64, error) {
 		}
 		return nil, fmt.Errorf("the process that times code: %w", errors.Join(err, ended))
 	}
-	if r.Taken {
+	switch {
+	case r.Taken:
 		return nil, ErrPage
+	case r.Alone:
+		return nil, ErrAlone
 	}
 	if r.Err != "" {
 		return nil, errors.New(r.Err)
@@ -195,7 +214,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		}
 		var r Result
 		if r.Ticks, err = h.run(&j); err != nil {
-			r.Err, r.Taken = err.Error(), errors.Is(err, ErrPage)
+			r.Err, r.Taken, r.Alone = err.Error(), errors.Is(err, ErrPage), errors.Is(err, ErrAlone)
 		}
 		if err := to.Encode(&r); err != nil {
 			return err

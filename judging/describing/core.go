@@ -34,7 +34,7 @@ func (d *Describer) width() error {
 			continue
 		}
 		code := judging.Hex(l.Code)
-		v, err := d.time(code, nil)
+		v, err := d.shortest(func() (float64, error) { return d.Host.Cycles(code, nil) })
 		if err != nil {
 			return d.open("core.width", err)
 		}
@@ -148,16 +148,22 @@ func (d *Describer) parted(q *queue, from, to, step int) (low, high int, err err
 		}
 		times = append(times, t)
 	}
-	best, at := math.Inf(1), 0
-	for i := 1; i < len(times); i++ {
-		if s := spread(times[:i]) + spread(times[i:]); s < best {
-			best, at = s, i
-		}
-	}
+	at := parts(times)
 	if mean(times[at:]) < 1.3*mean(times[:at]) {
 		return from, from, nil
 	}
 	return from + (at-1)*step, from + at*step, nil
+}
+
+// parts returns where numbers jump: both parts spread least around their means.
+func parts(v []float64) (at int) {
+	best := math.Inf(1)
+	for i := 1; i < len(v); i++ {
+		if s := spread(v[:i]) + spread(v[i:]); s < best {
+			best, at = s, i
+		}
+	}
+	return at
 }
 
 func mean(v []float64) (m float64) {
@@ -241,25 +247,27 @@ func (d *Describer) misprediction() error {
 	return nil
 }
 
-// returnStack finds the depth of calls behind which returns are mispredicted.
+// returnStack finds the depth of calls behind which returns are mispredicted: where what a call more takes becomes longer by most.
 func (d *Describer) returnStack() error {
 	const apart, deepest = 4, 80
-	last, first := 0.0, 0.0
+	last, longer := 0.0, []float64(nil)
 	for n := apart; n <= deepest; n += apart {
 		v, err := d.nested(n)
 		if err != nil {
 			return d.open("predictor.return_stack", err)
 		}
-		if n == 2*apart {
-			first = v - last
-		}
-		if n > 2*apart && v-last > first+5*apart { // as long as at the beginning, and then a wrong prediction each
-			d.measured(integer(n-apart), fmt.Sprintf("calls %d deep return without a wrong prediction", n-apart), "predictor", "return_stack")
-			return nil
+		if n > apart {
+			longer = append(longer, v-last)
 		}
 		last = v
 	}
-	return d.open(fmt.Sprintf("predictor.return_stack: no depth up to %d is mispredicted", deepest), nil)
+	at := parts(longer)
+	if mean(longer[at:]) < mean(longer[:at])+5*apart {
+		return d.open(fmt.Sprintf("predictor.return_stack: no depth up to %d is mispredicted", deepest), nil)
+	}
+	n := apart * (at + 1)
+	d.measured(integer(n), fmt.Sprintf("calls %d deep return without a wrong prediction", n), "predictor", "return_stack")
+	return nil
 }
 
 // nested times calls n deep and their returns. There are few copies, because a predictor has room for few branches.
@@ -269,7 +277,7 @@ func (d *Describer) nested(n int) (v float64, err error) {
 		l := judging.Nested(n, 6, copies, times)
 		return l.Native()
 	}
-	return d.again(func() (float64, error) {
+	return d.shortest(func() (float64, error) {
 		return d.Host.Difference(program(4), program(2), 2*times, &native.Job{Pages: []uint64{judging.StackPage}, Passes: 7, Repeats: 2})
 	})
 }

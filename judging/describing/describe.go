@@ -18,6 +18,7 @@ type Host interface {
 	judging.Clocked
 	Difference(more, less []byte, parts int, j *native.Job) (float64, error)
 	Shortest(p []byte, j *native.Job, near float64) (float64, error)
+	Time(c *judging.Case) (float64, error)
 }
 
 // Describer measures the host, one number after the other.
@@ -89,6 +90,8 @@ func (d *Describer) parts() []part {
 		{"loads", d.loads},
 		{"instructions", d.instructions},
 		{"branches", d.branches},
+		{"predictors, prefetchers and rates of lines", d.structures},
+		{"other processors", d.transfers},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -33,6 +34,13 @@ func (s *simulated) Cycles(block []byte, pages []uint64) (float64, error) {
 	return s.pricer.Cycles(block, pages)
 }
 
+func (s *simulated) Time(c *judging.Case) (float64, error) {
+	if s.busy {
+		return 0, judging.ErrBusy
+	}
+	return s.pricer.Price(c)
+}
+
 func (*simulated) Difference([]byte, []byte, int, *native.Job) (float64, error) {
 	return 0, errors.ErrUnsupported
 }
@@ -43,10 +51,16 @@ func (*simulated) Shortest([]byte, *native.Job, float64) (float64, error) {
 func (*simulated) Values(...[]byte) ([]uint64, error) { return nil, errors.ErrUnsupported }
 func (*simulated) CycleTicks() float64                { return 1 }
 
-// family is the document of a shipped machine.
+// family is the document of the machine that most tests have.
 func family(t *testing.T) *doc.Node {
 	t.Helper()
-	const file = "../../experiments/machines/opteron-246.toml"
+	return shipped(t, "opteron-246")
+}
+
+// shipped is the document of a shipped machine.
+func shipped(t *testing.T, name string) *doc.Node {
+	t.Helper()
+	file := "../../experiments/machines/" + name + ".toml"
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
 	root, err := doc.Parse(file, b)
@@ -237,7 +251,8 @@ func TestWidths(t *testing.T) {
 			h := &answering{}
 			for _, l := range loops() {
 				if l.What == "rate" && (l.Key == "cost.mov" || l.Key == "cost.zero_idiom" || l.Key == "cost.alu") {
-					h.answers = append(h.answers, float64(strings.Count(l.Text, ";")+1)/(float64(width)+0.01))
+					again := slices.Repeat([]float64{float64(strings.Count(l.Text, ";")+1) / (float64(width) + 0.01)}, repeats+1)
+					h.answers = append(h.answers, again...)
 				}
 			}
 			d := &Describer{Host: h, Root: root.Clone(), Read: read}

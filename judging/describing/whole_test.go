@@ -33,6 +33,8 @@ type madeUp struct {
 	// In loads, calls and instructions: where times begin to be longer. 0 is nowhere.
 	pages, depth, window, stores, loads int
 	shared                              int // from which call on another thread of the core takes half of these; 0 is none
+	// Cycles of a line that another processor has written, by processor. A store to one that both have takes 44.
+	lines []float64
 	// From which call on an error is the answer. 0 is none.
 	from  int
 	calls int
@@ -92,6 +94,9 @@ func (m *madeUp) Values(programs ...[]byte) ([]uint64, error) {
 // Shortest is 300 cycles for two misses apart and half of that where they overlap, and else what a load of a chain takes.
 func (m *madeUp) Shortest(p []byte, j *native.Job, near float64) (float64, error) {
 	err := m.asked("shortest %s %s near %g", sum(p), job(j), near)
+	if j.Beside != nil {
+		return m.line(p, j.Beside, err)
+	}
 	if len(j.Chains) < 2 {
 		return 100_000 * m.load(j.Chains[0]), err
 	}
@@ -109,6 +114,26 @@ func (m *madeUp) Shortest(p []byte, j *native.Job, near float64) (float64, error
 		v *= 2
 	}
 	return v, err
+}
+
+// line answers for Shortest where another processor has the lines.
+func (m *madeUp) line(p []byte, other *native.Beside, err error) (float64, error) {
+	fmt.Fprintf(m.log, "beside %s on %d\n", sum(other.Program), other.Processor)
+	if other.Processor >= len(m.lines) {
+		return 0, errors.Join(err, native.ErrAlone)
+	}
+	if upgrades, _ := judging.Transfer(true, other.Processor); bytes.Equal(p, upgrades) {
+		return 44 * judging.Transfers, err
+	}
+	return m.lines[other.Processor] * judging.Transfers, err
+}
+
+func (m *madeUp) Time(c *judging.Case) (float64, error) {
+	time.Sleep(time.Millisecond)
+	if err := m.asked("time %s", c.Text); err != nil {
+		return 1, err
+	}
+	return m.simulated.Time(c)
 }
 
 func (m *madeUp) Difference(more, less []byte, parts int, j *native.Job) (float64, error) {
@@ -175,7 +200,7 @@ var hosts = map[string]func() *madeUp{
 	"amd": func() *madeUp {
 		return &madeUp{
 			cpuid: answers("AuthenticAMD", amd, 0x8000001d, [5]uint32{1, 1, 8, 64, 64}, [5]uint32{1, 2, 4, 64, 128}, [5]uint32{2, 3, 8, 64, 2048}, [5]uint32{3, 3, 16, 64, 32768}),
-			tick:  []float64{0.75, 0.74, 0.76}, pages: 72, depth: 31, window: 223, stores: 44, loads: 71,
+			tick:  []float64{0.75, 0.74, 0.76}, pages: 72, depth: 31, window: 223, stores: 44, loads: 71, lines: []float64{190, 120},
 		}
 	},
 	"intel": func() *madeUp {

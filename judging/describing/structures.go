@@ -1,0 +1,233 @@
+package describing
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"kprobesim/internal/clock"
+	"kprobesim/internal/native"
+	"kprobesim/judging"
+	"kprobesim/machines"
+)
+
+// A structure is a number that shows in loops of many rounds alone: the size of a table, how far a prefetcher runs ahead, or how
+// often a level of memory hands over a line. The loops run on the host and are priced with each value that comes into question.
+type structure struct {
+	key    string
+	values []float64
+	loops  func(m *machines.Machine) []*judging.Case
+}
+
+// row counts values up: from, and on by so much.
+func row(from, by float64, n int) (all []float64) {
+	for i := range n {
+		all = append(all, from+by*float64(i))
+	}
+	return all
+}
+
+// structures lists them in the order of measuring: what a later one depends on comes first.
+func structures() []structure {
+	zeros := func(n int) *judging.Case { return judging.Pattern(strings.Repeat("0", n-1) + "1") }
+	fixed := func(all ...*judging.Case) func(*machines.Machine) []*judging.Case {
+		return func(*machines.Machine) []*judging.Case { return all }
+	}
+	second := func(m *machines.Machine) uint64 { return power(m.CPU.L2.Size / 2) }
+	third := func(m *machines.Machine) uint64 { return power(min(m.CPU.L3.Size/2, 4*m.CPU.L2.Size)) }
+	memory := func(m *machines.Machine) uint64 { return min(max(64*mib, power(4*m.CPU.L3.Size)), 256*mib) }
+	strides := func(lines ...uint64) func(m *machines.Machine) []*judging.Case {
+		return func(m *machines.Machine) (all []*judging.Case) {
+			for _, n := range lines {
+				all = append(all, judging.Strides(memory(m), n, true))
+			}
+			return all
+		}
+	}
+	lines := func(size func(*machines.Machine) uint64) func(*machines.Machine) []*judging.Case {
+		return func(m *machines.Machine) []*judging.Case { return []*judging.Case{judging.Strides(size(m), 1, false)} }
+	}
+	stores := func(size func(*machines.Machine) uint64) func(*machines.Machine) []*judging.Case {
+		return func(m *machines.Machine) []*judging.Case { return []*judging.Case{judging.Stores(size(m))} }
+	}
+	return []structure{
+		{"predictor.tagged.override", row(0, 1, 7), fixed(judging.Pattern("0011"), judging.Pattern("00001111"), judging.RandomBits(512))},
+		{"predictor.tagged.bits", row(7, 2, 4), fixed(judging.RandomBits(4096), judging.RandomBits(16384), judging.RandomBits(32768))},
+		{"predictor.tagged.longest", []float64{40, 70, 100, 140, 200, 280, 400, 560}, fixed(zeros(32), zeros(64), zeros(128), zeros(256))},
+		{targetEntries, []float64{512, 1024, 2048, 4096, 8192, 16384}, fixed(judging.Jumps(512), judging.Jumps(2048), judging.Jumps(8192))},
+		{"cache.l3.cycles_per_line", row(0, 0.5, 33), lines(third)},
+		{"memory.cycles_per_line", row(0, 0.5, 81), lines(memory)},
+		{"cache.l2.cycles_per_stored_line", row(0.5, 0.5, 33), stores(second)},
+		{"cache.l3.cycles_per_stored_line", row(0.5, 0.5, 49), stores(third)},
+		{"memory.cycles_per_stored_line", row(0.5, 0.5, 121), stores(memory)},
+		{"prefetch.stream.ahead", []float64{1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48}, strides(1)},
+		{"prefetch.stride.most", []float64{64, 256, 1024, 2048}, strides(9, 17)},
+	}
+}
+
+const mib = 1 << 20
+
+// targetEntries is judged by whether jumps are mispredicted, and not by what predicted ones take.
+const targetEntries = "predictor.target_entries"
+
+// power is the greatest power of two up to a number of bytes.
+func power(n int) uint64 { return uint64(math.Exp2(math.Floor(math.Log2(float64(n))))) }
+
+// structures measures those that the family's description has. Rates of lines count on cores with prefetchers alone.
+func (d *Describer) structures() error {
+	for _, s := range structures() {
+		path := strings.Split(s.key, ".")
+		if d.node(path[:len(path)-1]...) == nil || path[0] != "predictor" && d.node("prefetch") == nil {
+			continue
+		}
+		if err := d.find(&s, path); err != nil {
+			return fmt.Errorf("%s: %w", s.key, err)
+		}
+	}
+	return nil
+}
+
+// find measures one structure.
+func (d *Describer) find(s *structure, path []string) error {
+	m, err := d.Read(d.Root)
+	if err != nil {
+		return err
+	}
+	f := &finding{d: d, loops: s.loops(m), path: path}
+	if s.key == targetEntries {
+		f.more = float64(m.CPU.Events["mispredict"]) / float64(clock.PerCycle)
+	}
+	took := []string{}
+	for _, c := range f.loops {
+		if c.Native, err = d.shortest(func() (float64, error) { return d.Host.Time(c) }); err != nil {
+			return d.open(s.key+" ("+c.Text+")", err)
+		}
+		took = append(took, fmt.Sprintf("%s %.2f", c.Text, c.Native))
+	}
+	before, how := d.Root.Clone(), strings.Join(took, ", ")
+	now, err := f.priced()
+	v, off, steady := f.search(s.values)
+	d.Root = before
+	switch {
+	case err != nil || f.err != nil:
+		return errors.Join(err, f.err)
+	case now.off <= off+explained:
+		if d.node(path...) != nil && !steady && now.off <= judging.Goal {
+			d.measured(d.node(path...), how, path...)
+			return nil
+		}
+	case off <= judging.Goal:
+		d.measured(number(v), how, path...)
+		return nil
+	}
+	why, off := "no value explains it", min(off, now.off)
+	if steady && off <= judging.Goal {
+		why = "any value prices it alike"
+	}
+	return d.open(fmt.Sprintf("%s: %s, %.0f %% off at best: %s", s.key, how, 100*off, why), nil)
+}
+
+// finding is the search for a structure.
+type finding struct {
+	d     *Describer
+	loops []*judging.Case
+	path  []string
+	more  float64 // cycles that are added to all times before they are compared
+	err   error
+}
+
+// distance says how far prices are from the host's times: by how much the model is longer, as the mean of logarithms, and the mean
+// of the sizes of these.
+type distance struct{ longer, off float64 }
+
+// priced is the distance of the description as it is.
+func (f *finding) priced() (a distance, err error) {
+	m, err := f.d.Read(f.d.Root)
+	if err != nil {
+		return a, err
+	}
+	pricer := judging.NewPricer(&m.CPU)
+	for _, c := range f.loops {
+		p, err := pricer.Price(c)
+		if err != nil {
+			return a, err
+		}
+		l := math.Log((p+f.more)/(c.Native+f.more)) / float64(len(f.loops))
+		a.longer, a.off = a.longer+l, a.off+math.Abs(l)
+	}
+	return a, nil
+}
+
+// search halves the values between one that makes loops longer than the host's and one that makes them shorter, and returns the
+// nearest. Steady says that the first and the last value price them alike.
+func (f *finding) search(values []float64) (v, off float64, steady bool) {
+	try := func(i int) (a distance) {
+		if f.err != nil {
+			return a
+		}
+		f.d.set(number(values[i]), f.path...)
+		a, f.err = f.priced()
+		return a
+	}
+	low, high := 0, len(values)-1
+	a, b := try(low), try(high)
+	steady = math.Abs(a.longer-b.longer) < explained
+	for a.longer*b.longer < 0 && high-low > 1 {
+		middle := (low + high) / 2
+		if c := try(middle); c.longer*a.longer < 0 {
+			high, b = middle, c
+		} else {
+			low, a = middle, c
+		}
+	}
+	if b.off < a.off {
+		return values[high], b.off, steady
+	}
+	return values[low], a.off, steady
+}
+
+// otherProcessors is how many other processors are asked for lines.
+const otherProcessors = 4
+
+// transfers measures what a line takes that another processor has written, and a store to one that both have. The nearest processor counts that
+// is no thread of the same core: lines of such a one are in the same first level, and come sooner than from the second.
+func (d *Describer) transfers() error {
+	m, err := d.Read(d.Root)
+	if err != nil {
+		return err
+	}
+	core := 2 * float64(m.CPU.L2.Latency) / float64(clock.PerCycle)
+	near, at := math.Inf(1), 0
+	for n := range otherProcessors {
+		v, err := d.transfer(false, n)
+		switch {
+		case errors.Is(err, native.ErrAlone) && n > 0:
+		case errors.Is(err, native.ErrAlone):
+			return d.open("event.line_transfer: this process may use one processor alone", nil)
+		case err != nil:
+			return d.open("event.line_transfer", err)
+		case v > core && v < near:
+			near, at = v, n
+		}
+	}
+	if math.IsInf(near, 1) {
+		return d.open("event.line_transfer: the other processors are threads of the same core", nil)
+	}
+	d.measured(number(math.Round(near)), fmt.Sprintf("a line that another processor has written takes %.1f cycles", near), "event", "line_transfer", "cycles")
+	v, err := d.transfer(true, at)
+	if err != nil {
+		return d.open("event.line_upgrade", err)
+	}
+	d.measured(number(max(0, math.Round(v))), fmt.Sprintf("lock orb $0,8(%%rdi) takes %.1f cycles more where another processor has the line too", v), "event", "line_upgrade", "cycles")
+	return nil
+}
+
+// transfer times a line.
+func (d *Describer) transfer(upgrades bool, processor int) (float64, error) {
+	v, err := d.shortest(func() (float64, error) {
+		p, job := judging.Transfer(upgrades, processor)
+		return d.Host.Shortest(p, job, farther)
+	})
+	return v / judging.Transfers, err
+}

@@ -1,0 +1,103 @@
+package describing
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kprobesim/internal/doc"
+	"kprobesim/internal/hosttools"
+	"kprobesim/internal/require"
+	"kprobesim/judging"
+	"kprobesim/machines"
+)
+
+// modern is a describer of a host that is a core with prefetchers and other numbers.
+func modern(t *testing.T, numbers ...string) *Describer {
+	t.Helper()
+	root := shipped(t, "epyc-9654")
+	other := root.Clone()
+	for _, n := range numbers {
+		require.NoError(t, require.Must(doc.ParseSetting(n))(t).Apply(other))
+	}
+	h := hosts["intel"]()
+	h.log, h.pricer = &strings.Builder{}, judging.NewPricer(&require.Must(read(other))(t).CPU)
+	d := &Describer{Host: h, Root: root, Read: read}
+	d.begin("host", time.Unix(0, 0))
+	return d
+}
+
+// TestStructures finds each number of a host again that has another one.
+func TestStructures(t *testing.T) {
+	found := map[string]float64{
+		"predictor.tagged.override": 4, "predictor.tagged.bits": 9, "predictor.tagged.longest": 200, "predictor.target_entries": 2048,
+		"cache.l3.cycles_per_line": 9, "memory.cycles_per_line": 25, "cache.l2.cycles_per_stored_line": 6.5,
+		"cache.l3.cycles_per_stored_line": 12, "memory.cycles_per_stored_line": 35, "prefetch.stream.ahead": 10, "prefetch.stride.most": 1024,
+	}
+	all := hosttools.Share(t, "structures", 4, structures())
+	require.Equal(t, len(structures()), len(found), "structures with a value here")
+	for _, s := range all {
+		d := modern(t, fmt.Sprintf("%s=%s", s.key, value(found[s.key])))
+		synctest.Test(t, func(*testing.T) { require.NoError(t, d.find(&s, strings.Split(s.key, "."))) })
+		require.Equal(t, strings.Join(append(d.Open, d.found(s.key)...), "; "), number(found[s.key]).Text, "%s", s.key)
+	}
+}
+
+// value is a number as a setting has it.
+func value(v float64) string {
+	if n := number(v); n.Kind == doc.String {
+		return fmt.Sprintf("%q", n.Text)
+	}
+	return number(v).Text
+}
+
+// found is the number of a key, if it was measured.
+func (d *Describer) found(key string) (now []string) {
+	for _, r := range d.Rows {
+		if r.Key == key {
+			now = append(now, r.Now)
+		}
+	}
+	return now
+}
+
+// TestStructuresThatStayOpen has hosts that no number explains, and loops that none of them changes.
+func TestStructuresThatStayOpen(t *testing.T) {
+	one := func(c *judging.Case) func(*machines.Machine) []*judging.Case {
+		return func(*machines.Machine) []*judging.Case { return []*judging.Case{c} }
+	}
+	for _, c := range []struct {
+		host string
+		s    structure
+		open string
+	}{
+		{"event.mispredict.cycles=19", structure{"predictor.return_stack", row(30, 1, 4), one(judging.RandomBits(64))}, "predictor.return_stack: 64 random bits 2.31, 0 % off at best: any value prices it alike"},
+		{"core.width=1", structure{"predictor.tagged.bits", row(7, 2, 4), one(judging.RandomBits(512))}, "predictor.tagged.bits: 512 random bits 5.53, 90 % off at best: no value explains it"},
+		{"core.width=6", structure{"predictor.tagged.bits", row(7, 2, 2), one(judging.RandomBits(4096))}, ""},
+	} {
+		d := modern(t, c.host)
+		synctest.Test(t, func(*testing.T) { require.NoError(t, d.find(&c.s, strings.Split(c.s.key, "."))) })
+		require.Equal(t, strings.Join(d.Open, "; "), c.open, "%s of a host with %s", c.s.key, c.host)
+	}
+}
+
+// TestTransfers takes the nearest processor that is no thread of the same core.
+func TestTransfers(t *testing.T) {
+	for _, c := range []struct {
+		lines []float64
+		want  string
+	}{
+		{nil, "event.line_transfer: this process may use one processor alone"},
+		{[]float64{20}, "event.line_transfer: the other processors are threads of the same core"},
+		{[]float64{20, 300, 212.4, 250}, "212 44"},
+		{[]float64{300, 250, 251, 252, 100}, "250 44"},
+	} {
+		d := modern(t)
+		d.Host.(*madeUp).lines = c.lines
+		synctest.Test(t, func(*testing.T) { require.NoError(t, d.transfers()) })
+		got := append(d.found("event.line_transfer.cycles"), d.found("event.line_upgrade.cycles")...)
+		require.Equal(t, strings.Join(append(d.Open, got...), " "), c.want, "lines %v", c.lines)
+	}
+}

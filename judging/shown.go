@@ -1,0 +1,74 @@
+package judging
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+
+	"kprobesim/internal/native"
+)
+
+// Loops by which a number of a description can be found. Their tables are none of Cases with the seeds that people take.
+
+// shown is their seed.
+const shown = 1 << 40
+
+// one returns the only case that is made.
+func one(make func(m *caser)) *Case {
+	m := &caser{rng: rand.New(rand.NewPCG(shown, 26)), seed: shown}
+	make(m)
+	return m.all[0]
+}
+
+// RandomBits is a branch on a table of so many random bits, a power of two.
+func RandomBits(n int) *Case {
+	return one(func(m *caser) { m.bits(fmt.Sprintf("%d random bits", n), m.table(n, 2, false), "") })
+}
+
+// Pattern is a branch that follows the bits of a text again and again, whose length is a power of two.
+func Pattern(bits string) *Case {
+	data := []byte(bits)
+	for i := range data {
+		data[i] -= '0'
+	}
+	text := "bits " + bits
+	if run := bytes.LastIndexByte(data, 0) + 1; run > 16 && run == len(data)-1 {
+		text = fmt.Sprintf("%d bits 0 and a bit 1", run)
+	}
+	return one(func(m *caser) { m.bits(text, native.Chain{Size: pageSize, Data: data}, "") })
+}
+
+// Jumps is a round of so many indirect jumps, each to the next one: lea next(%rip),%rax; jmp *%rax, and nops up to 16 bytes.
+func Jumps(n int) *Case {
+	body := append(Hex("488d0509000000ffe0"), bytes.Repeat([]byte{0x90}, apart-9)...)
+	return one(func(m *caser) {
+		m.add(kindTarget, fmt.Sprintf("%d jumps, each to the next", n), Loop{Body: body, Copies: n, Times: 1 << 17 / n})
+	})
+}
+
+// Strides loads words so many lines apart, an odd number, from a power of two of bytes in large pages. In series one instruction does it all,
+// and each time waits for the one before.
+func Strides(bytes, lines uint64, series bool) *Case {
+	c := one(func(m *caser) { m.stride(set{"in large pages", bytes}, lines, series) })
+	if series {
+		c.loop.Copies, c.loop.Times = 1, c.loop.Times*c.loop.Copies
+	}
+	return c
+}
+
+// Stores stores a word in each line of a power of two of bytes in large pages.
+func Stores(bytes uint64) *Case {
+	return one(func(m *caser) {
+		m.add(kindStream, "stores of a word a line, "+size(bytes), walk(bytes, line, Hex("4889440f00")), plain(bytes)) // mov %rax,0(%rdi,%rcx)
+	})
+}
+
+// Pairs follows a chain through random places of two lines, and loads from the second line of each, too: mov 64(%rdi),%rax;
+// and $0,%eax; add %rax,%rdi; mov (%rdi),%rdi.
+func Pairs(bytes uint64) *Case {
+	l := Chase(1, 50, laps(bytes, 50))
+	l.Body = append(Hex("488b474083e0004801c7"), l.Body...)
+	chain := lines(bytes)
+	chain.Step = 2 * line
+	return one(func(m *caser) { m.add(kindChase, "both lines of 128 bytes, "+size(bytes), l, chain) })
+}

@@ -1,0 +1,29 @@
+package judging
+
+import (
+	"math"
+	"testing"
+
+	"kprobesim/internal/clock"
+	"kprobesim/internal/require"
+)
+
+// TestRatesOfLines prices loops that nothing bounds but how often a level hands over a line, and a chain of lines that waits for none of
+// those that prefetchers have sent for.
+func TestRatesOfLines(t *testing.T) {
+	c, third := machine(t, "epyc-9654"), uint64(8*mib)
+	c.PerStored[0], c.PerStored[1] = 5*clock.PerCycle, 9*clock.PerCycle
+	stored := func(level int) float64 { return float64(c.PerStored[level]) / float64(clock.PerCycle) }
+	chain := one(func(m *caser) { m.add(kindChase, "a chain", Chase(1, 50, laps(third, 50)), lines(third)) })
+	for _, x := range []struct {
+		loop *Case
+		want float64
+	}{
+		{Stores(128 * kib), stored(0)},
+		{Stores(third), stored(1)},
+		{chain, float64(c.L3.Latency) / float64(clock.PerCycle)},
+	} {
+		got := require.Must(NewPricer(c).Price(x.loop))(t)
+		require.That(t, math.Abs(got/x.want-1) < 0.02, "%s: %.2f cycles, want %.2f", x.loop.Text, got, x.want)
+	}
+}
