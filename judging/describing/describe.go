@@ -89,6 +89,7 @@ func (d *Describer) parts() []part {
 		{"TLBs", d.tlbs},
 		{"loads", d.loads},
 		{"instructions", d.instructions},
+		{"fusion", d.fusions},
 		{"branches", d.branches},
 		{"predictors, prefetchers and rates of lines", d.structures},
 		{"other processors", d.transfers},

@@ -140,5 +140,36 @@ func (d *Describer) tlbs() error {
 		d.Root = before
 		return d.open(fmt.Sprintf("tlb.data: %v", err), nil)
 	}
+	return d.secondTLB()
+}
+
+// secondTLB finds the pages that the second level has, where the family has one: from where on loads of a chain walk. It keeps its
+// ways, and has a power of two of sets.
+func (d *Describer) secondTLB() error {
+	if d.node("tlb", "second") == nil {
+		return nil
+	}
+	m, err := d.Read(d.Root)
+	if err != nil {
+		return err
+	}
+	const fewest, most = 512, 6144
+	times, pages := []float64(nil), []int(nil)
+	for n := fewest; n <= most; n += n / 4 &^ 127 {
+		v, err := d.chase(native.Chain{At: chainAt, Size: uint64(n) * 4096, Step: 4096, Skew: 64})
+		if err != nil {
+			return d.open(fmt.Sprintf("tlb.second, %d pages", n), err)
+		}
+		times, pages = append(times, v), append(pages, n)
+	}
+	at := parts(times)
+	few, many := mean(times[:at]), mean(times[at:])
+	if many < 1.5*few {
+		return d.open(fmt.Sprintf("tlb.second: up to %d pages no load walks", most), nil)
+	}
+	ways := m.CPU.TLB2.Ways
+	sets := math.Exp2(math.Round(math.Log2(float64(pages[at-1]) / float64(ways))))
+	how := fmt.Sprintf("a chain of loads, one in each page: %.1f cycles up to %d pages, and %.1f in more; sets are a power of two", few, pages[at-1], many)
+	d.measured(integer(ways*int(sets)), how, "tlb", "second", "entries")
 	return nil
 }

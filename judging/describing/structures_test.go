@@ -101,3 +101,19 @@ func TestTransfers(t *testing.T) {
 		require.Equal(t, strings.Join(append(d.Open, got...), " "), c.want, "lines %v", c.lines)
 	}
 }
+
+// TestSecondTLB keeps the ways of the family and has a power of two of sets.
+func TestSecondTLB(t *testing.T) {
+	for pages, want := range map[int]string{
+		1024: "768", 1400: "1536", 2048: "1536", 3100: "3072", 5000: "3072",
+		0: "tlb.second: up to 6144 pages no load walks",
+	} {
+		d := modern(t)
+		d.Host.(*madeUp).second = pages
+		synctest.Test(t, func(*testing.T) { require.NoError(t, d.secondTLB()) })
+		require.Equal(t, strings.Join(append(d.Open, d.found("tlb.second.entries")...), " "), want, "a host whose second level has %d pages", pages)
+		require.NoError(t, require.Err(read(d.Root)))
+	}
+	d := &Describer{Root: family(t)}
+	require.NoError(t, d.secondTLB()) // the family has none
+}

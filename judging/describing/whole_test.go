@@ -31,8 +31,8 @@ type madeUp struct {
 	cpuid map[[2]uint32][4]uint32
 	tick  []float64 // ticks in a cycle, one answer after the other
 	// In loads, calls and instructions: where times begin to be longer. 0 is nowhere.
-	pages, depth, window, stores, loads int
-	shared                              int // from which call on another thread of the core takes half of these; 0 is none
+	pages, second, depth, window, stores, loads int
+	shared                                      int // from which call on another thread of the core takes half of these; 0 is none
 	// Cycles of a line that another processor has written, by processor. A store to one that both have takes 44.
 	lines []float64
 	// From which call on an error is the answer. 0 is none.
@@ -152,6 +152,8 @@ func (m *madeUp) Difference(more, less []byte, parts int, j *native.Job) (float6
 // load returns the cycles of a load of a chain.
 func (m *madeUp) load(c native.Chain) float64 {
 	switch {
+	case c.Step == 4096 && m.second > 0 && int(c.Size/4096) > m.second: // some loads walk
+		return 70
 	case c.Step == 4096 && m.pages > 0 && c.Size == 256*4096: // the second level is full
 		return 12.2
 	case c.Step == 4096 && m.pages > 0 && int(c.Size/4096) == m.pages: // some loads miss
