@@ -236,14 +236,18 @@ func (m *caser) stride(s set, n uint64, series bool) {
 	m.add(kindStride, fmt.Sprintf("%d B%s, %s, %s", n*line, how, size(s.bytes), s.where), walk(s.bytes, n*line, code), plain(s.bytes))
 }
 
+// stores stores so many words of a line: mov %rax,at(%rdi,%rcx).
+func stores(words int) (code []byte) {
+	for i := range words {
+		code = append(code, 0x48, 0x89, 0x44, 0x0f, byte(8*i))
+	}
+	return code
+}
+
 // streams write lines, and copy them from one half of memory to the other.
 func (m *caser) streams(sets []set) {
-	var stores []byte
-	for at := byte(0); at < line; at += 8 {
-		stores = append(stores, 0x48, 0x89, 0x44, 0x0f, at) // mov %rax,at(%rdi,%rcx)
-	}
 	for _, s := range sets {
-		m.add(kindStream, "stores, "+size(s.bytes)+", "+s.where, walk(s.bytes, line, stores), plain(s.bytes))
+		m.add(kindStream, "stores, "+size(s.bytes)+", "+s.where, walk(s.bytes, line, stores(line/8)), plain(s.bytes))
 	}
 	for _, s := range []set{sets[1], sets[len(sets)-1]} {
 		copies := Absolute(Hex("488db7"), uint32(s.bytes/2)) // lea half(%rdi),%rsi

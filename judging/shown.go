@@ -46,29 +46,23 @@ func Jumps(n int) *Case {
 	})
 }
 
-// Strides loads words so many lines apart, an odd number, from a power of two of bytes in large pages. In series one instruction does it all,
-// and each time waits for the one before.
+// Strides loads words so many lines apart, an odd number, from a power of two of bytes in large pages. In series each load waits for the one
+// before.
 func Strides(bytes, lines uint64, series bool) *Case {
-	c := one(func(m *caser) { m.stride(set{"in large pages", bytes}, lines, series) })
-	if series {
-		c.loop.Copies, c.loop.Times = 1, c.loop.Times*c.loop.Copies
-	}
+	return one(func(m *caser) { m.stride(set{"in large pages", bytes}, lines, series) })
+}
+
+// Alone is Strides in series, of which one instruction loads all words.
+func Alone(bytes, lines uint64) *Case {
+	c := Strides(bytes, lines, true)
+	c.Text += ", by one instruction"
+	c.loop.Copies, c.loop.Times = 1, c.loop.Times*c.loop.Copies
 	return c
 }
 
-// Stores stores a word in each line of a power of two of bytes in large pages.
-func Stores(bytes uint64) *Case {
+// Stores stores so many words in each line of a power of two of bytes in large pages.
+func Stores(bytes uint64, words int) *Case {
 	return one(func(m *caser) {
-		m.add(kindStream, "stores of a word a line, "+size(bytes), walk(bytes, line, Hex("4889440f00")), plain(bytes)) // mov %rax,0(%rdi,%rcx)
+		m.add(kindStream, fmt.Sprintf("stores of %d words a line, %s", words, size(bytes)), walk(bytes, line, stores(words)), plain(bytes))
 	})
-}
-
-// Pairs follows a chain through random places of two lines, and loads from the second line of each, too: mov 64(%rdi),%rax;
-// and $0,%eax; add %rax,%rdi; mov (%rdi),%rdi.
-func Pairs(bytes uint64) *Case {
-	l := Chase(1, 50, laps(bytes, 50))
-	l.Body = append(Hex("488b474083e0004801c7"), l.Body...)
-	chain := lines(bytes)
-	chain.Step = 2 * line
-	return one(func(m *caser) { m.add(kindChase, "both lines of 128 bytes, "+size(bytes), l, chain) })
 }

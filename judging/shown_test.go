@@ -15,13 +15,18 @@ func TestRatesOfLines(t *testing.T) {
 	c.PerStored[0], c.PerStored[1] = 5*clock.PerCycle, 9*clock.PerCycle
 	stored := func(level int) float64 { return float64(c.PerStored[level]) / float64(clock.PerCycle) }
 	chain := one(func(m *caser) { m.add(kindChase, "a chain", Chase(1, 50, laps(third, 50)), lines(third)) })
+	part := lines(third / 4)
+	four := one(func(m *caser) {
+		m.add(kindParallel, "four chains", Chase(4, 20, laps(third, 20)), part, part, part, part)
+	})
 	for _, x := range []struct {
 		loop *Case
 		want float64
 	}{
-		{Stores(128 * kib), stored(0)},
-		{Stores(third), stored(1)},
+		{Stores(128*kib, 1), stored(0)},
+		{Stores(third, 1), stored(1)},
 		{chain, float64(c.L3.Latency) / float64(clock.PerCycle)},
+		{four, float64(c.L3.Latency) / float64(clock.PerCycle)}, // they begin one behind the other, and then none waits
 	} {
 		got := require.Must(NewPricer(c).Price(x.loop))(t)
 		require.That(t, math.Abs(got/x.want-1) < 0.02, "%s: %.2f cycles, want %.2f", x.loop.Text, got, x.want)

@@ -94,13 +94,13 @@ func (p *prefetcher) sound() bool {
 func (c *Core) prefetches(pa uint64, load bool, d ticks) ticks {
 	p, line := c.prefetcher, c.line(pa)
 	c.Settle()
-	now := max(c.retire, c.dispatch)
+	now := c.addressed()
 	if a := &c.acc[c.idx&(accesses-1)]; c.idx != between { // an instruction of many accesses makes one behind the other
 		now += a.miss + a.missW + a.own
 	}
 	early := ticks(0)
 	if load && p.wrong.n > 0 {
-		early = c.early()
+		early = c.early(now)
 		now -= early
 	}
 	found, asked := p.find(line), max(now, c.pipes.freed())
@@ -126,6 +126,19 @@ func (c *Core) prefetches(pa uint64, load bool, d ticks) ticks {
 		p.wrong.arrives, p.wrong.load = now+d, c.Completed()
 	}
 	return max(d-early, c.l1Lat)
+}
+
+// addressed is when the running access knows its address: what it takes counts from then on. In order it begins behind everything before it.
+func (c *Core) addressed() ticks {
+	if !c.window {
+		return max(c.retire, c.dispatch)
+	}
+	if c.idx == between {
+		return c.dispatch
+	}
+	op := &c.cur.ops[c.idx]
+	c.restoreState()
+	return max(c.dispatch, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
 }
 
 // find returns a line that was sent for and not asked for since, or nil.

@@ -59,20 +59,11 @@ func (w *wrongPaths) drop() {
 	w.n--
 }
 
-// early is how much earlier the running load, which is dispatched next, was made on a wrong path, or 0.
-func (c *Core) early() ticks {
+// early is how much earlier the running load, which is dispatched next and knows its address at a time, was made on a wrong path, or 0.
+func (c *Core) early(known ticks) ticks {
 	w := &c.prefetcher.wrong
 	for w.n > 0 && !w.paths[0].has(c.dispatch, c.Completed()) {
 		w.drop() // nor is anything behind it on that path
-	}
-	if w.n == 0 {
-		return 0
-	}
-	known := c.dispatch
-	if c.idx != between {
-		op := &c.cur.ops[c.idx]
-		c.restoreState()
-		known = max(known, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
 	}
 	for i := range w.n {
 		if p := &w.paths[i]; p.has(known, c.Completed()) {

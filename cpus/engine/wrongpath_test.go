@@ -39,8 +39,8 @@ func TestWrongPath(t *testing.T) {
 		{64, 64, false, 17},
 		{0, 64, true, 91},
 		{4, 64, true, 91}, // the branch is over four
-		{5, 64, true, 22},
-		{256, 64, true, 22},
+		{5, 64, true, 20},
+		{256, 64, true, 20},
 		{256, 128, true, 16},
 		{256, 16, true, 53},
 	} {
@@ -63,7 +63,7 @@ func TestWrongPaths(t *testing.T) {
 	leave := func(from, to ticks) { c.dispatch = to; c.leaveWrongPath(from) }
 	at := func(dispatch ticks, count uint64) ticks {
 		c.dispatch, c.count = dispatch, count
-		return c.early()
+		return c.early(dispatch)
 	}
 	leave(1000, 1210) // resolved at 1200
 	require.Equal(t, at(1215, 5), 210, "behind the first branch")

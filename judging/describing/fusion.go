@@ -66,15 +66,18 @@ func (d *Describer) fusions() error {
 	for range pairMoments {
 		shorter, err := d.timePairs(ops, all)
 		if err != nil {
-			return d.open("fusion", err)
+			return err
 		}
 		if !shorter {
 			break
 		}
 	}
 	var sorted []float64
-	for _, pairs := range all {
-		for _, p := range pairs {
+	for _, op := range ops {
+		for _, p := range all[op.name] {
+			if math.IsInf(p.took, 1) {
+				return d.open(fmt.Sprintf("fusion (%s; j%s)", op.text, p.condition), judging.ErrBusy)
+			}
 			sorted = append(sorted, p.took)
 		}
 	}
@@ -90,7 +93,8 @@ func (d *Describer) fusions() error {
 	return nil
 }
 
-// slots is how much longer a copy is at least with a slot of issue more, of five before. pairMoments is how often all pairs are timed at most.
+// slots is how much longer a copy is at least with a slot of issue more, of five before. pairMoments is how often all pairs are timed at
+// most.
 const slots, pairMoments = 1.1, 3
 
 // timePairs times all pairs at a moment, and says whether that made one shorter.
@@ -109,7 +113,8 @@ func (d *Describer) timePairs(ops []fused, all map[string][]pair) (some bool, er
 				return false, err
 			}
 			v, err := d.time(code, pages)
-			if errors.Is(err, judging.ErrBusy) && !math.IsInf(p.took, 1) {
+			if errors.Is(err, judging.ErrBusy) {
+				some = true
 				continue
 			}
 			if err != nil {
