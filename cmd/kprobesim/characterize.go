@@ -20,7 +20,7 @@ func (a *app) characterizeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "characterize -o FILE",
 		Short: "Measure this host's processor and write a machine description of it",
-		Long: `Measure this host's processor in user mode, and write a machine description of it. It takes a minute or two and needs no
+		Long: `Measure this host's processor in user mode, and write a machine description of it. It takes two to three minutes and needs no
 rights. Every measured number says so in its source. The others are those of a shipped description of the same
 family (--base), and are named priors.
 
