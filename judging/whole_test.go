@@ -240,6 +240,13 @@ func TestQuietPasses(t *testing.T) {
 	}
 }
 
+// TestQuietPassesBesideASlowChain compares a crowded loop with the chain of additions of the shortest pass.
+func TestQuietPassesBesideASlowChain(t *testing.T) {
+	h := &Host{}
+	got := h.quiet([][]uint64{{2000, 1, 0, 0, 400}, {1000, 3, 0, 0, 400}, {1500, 2, 0, 0, 800}})
+	require.That(t, len(got) == 2 && len(h.shares) == 1 && h.shares[0] == 0.4, "%v are left, shares %v", got, h.shares)
+}
+
 // TestCrowdedLoop holds that the two stores of the loop are to one half of a line, and its load is from another line.
 func TestCrowdedLoop(t *testing.T) {
 	var stores, loads []uint32

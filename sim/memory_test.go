@@ -243,3 +243,26 @@ func TestLastWords(t *testing.T) {
 		require.Equal(t, m.lastWords(), want, "last words of %q", said)
 	}
 }
+
+// TestMarks tells a mark, and says that the CPU goes no further when the run has ended by it.
+func TestMarks(t *testing.T) {
+	m, told := &Machine{}, ""
+	require.Equal(t, m.mark(1, 5), false, "stops where nobody asks")
+	m.OnMark(func(cpu int, n uint64) {
+		told += fmt.Sprint(cpu, n, " ")
+		m.done = n == 7
+	})
+	for n, stops := range map[uint64]bool{6: false, 7: true} {
+		require.Equal(t, m.mark(2, n), stops, "stops at mark %d", n)
+	}
+	require.That(t, told == "2 6 2 7 " || told == "2 7 2 6 ", "told %q", told)
+}
+
+// TestPrintkOfNothing ends the run, and has printed no byte.
+func TestPrintkOfNothing(t *testing.T) {
+	m := natives(t, imagetest.Kernel(), &caller{}, nil)
+	c := &Call{m: m}
+	c.args[0] = 1 << 40
+	require.Equal(t, m.printk(c), 0, "bytes")
+	require.Error(t, m.err, "printk with a bad format", "a format that is not there")
+}

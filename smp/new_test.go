@@ -33,6 +33,7 @@ func holdNewChecksItsOptions(t *testing.T, name string) {
 		{"own timer clock", Options{HZ: 250, CPUHz: 1e9, TimerHz: 1e8, CPUs: 1}, ""},
 		{"no jiffies", Options{CPUHz: 1e9}, "HZ=0"},
 		{"slow clock", Options{HZ: 1000, CPUHz: 100}, "HZ the smallest"},
+		{"a jiffy is a cycle", Options{HZ: 1000, CPUHz: 1000, TimerHz: 1000}, ""},
 		{"slow timer", Options{HZ: 1000, CPUHz: 1e9, TimerHz: 10}, "10 Hz (timer)"},
 		{"many CPUs", Options{HZ: 250, CPUHz: 1e9, CPUs: 256}, many},
 		{"too many CPUs", Options{HZ: 250, CPUHz: 1e9, CPUs: 257}, "1 to 256 are modelled"},

@@ -106,6 +106,15 @@ func TestLAPICReset(t *testing.T) {
 	}
 }
 
+// TestVirtualWire has the first APIC as firmware leaves it: interrupts of the 8259A at LINT0, and non-maskable ones at LINT1.
+func TestVirtualWire(t *testing.T) {
+	l := newLAPIC(lapicConfig{BusCycle: busCycle})
+	l.virtualWire()
+	for off, want := range map[uint64]uint32{regSVR: 0x1ff, 0x350: 0x700, 0x360: 0x400} {
+		require.Equal(t, l.Load(off), want, "register %#x", off)
+	}
+}
+
 func TestLAPICReservedBits(t *testing.T) {
 	l := newLAPIC(lapicConfig{ID: 3, BusCycle: busCycle})
 	l.Store(regSVR, svrEnable)

@@ -28,17 +28,20 @@ func TestFirmware(t *testing.T) {
 		table := mem[le.Uint32(pointer[4:]):]
 		table = table[:le.Uint16(table[4:])]
 		require.Need(t, string(table[:4]) == "PCMP" && string(table[8:28]) == "KPROBSIMPC          " && sum(table) == 0 && le.Uint32(table[36:]) == x86.APICBase, "%d CPUs: the header is % x", n, table[:44])
-		kinds, count := map[byte]int{}, 0
+		kinds, count, ioapic := map[byte]int{}, 0, []byte(nil)
 		for e := table[44:]; len(e) > 0; count++ {
 			size := 8
 			if e[0] == 0 {
 				size = 20
 				require.That(t, int(e[1]) == kinds[0] && e[3]&1 != 0 && (e[3]&2 != 0) == (e[1] == 0), "%d CPUs: processor % x", n, e[:size])
 			}
-			kinds[e[0]]++
+			if kinds[e[0]]++; e[0] == 2 {
+				ioapic = e[:size]
+			}
 			e = e[size:]
 		}
 		want := map[byte]int{0: n, 1: 1, 2: 1, 3: 15, 4: 2}
+		require.That(t, ioapic[1] == byte(min(n, 15)) && ioapic[3] == 1 && le.Uint32(ioapic[4:]) == 0xfec00000, "%d CPUs: the I/O APIC is % x", n, ioapic)
 		require.That(t, maps.Equal(kinds, want) && count == int(le.Uint16(table[34:])), "%d CPUs: entries %v of %d", n, kinds, count)
 	}
 	if _, err := (pc.Legacy{}).Firmware(&cfg, 64); err == nil {

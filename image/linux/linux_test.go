@@ -108,6 +108,11 @@ func TestLzop(t *testing.T) {
 	r := require.Must(newLzop(file))(t)
 	b, err := io.ReadAll(r)
 	require.That(t, err == nil && string(b) == "hello hello hello hello hello", "%q, %v", b, err)
+	summed := bytes.Clone(file) // with a check sum of the packed form, too
+	summed[len(lzopMagic)+11] = 3
+	summed = slices.Insert(summed, len(lzopHead)+12, 1, 2, 3, 4)
+	b, err = io.ReadAll(require.Must(newLzop(summed))(t))
+	require.That(t, err == nil && string(b) == "hello hello hello hello hello", "with two sums: %q, %v", b, err)
 	for cut := range len(file) {
 		if r, err := newLzop(file[:cut]); err == nil {
 			if _, err = io.ReadAll(r); err == nil {

@@ -102,6 +102,13 @@ func holdConsistent(t *testing.T, w word) {
 	}
 }
 
+// TestSpins knows the hint of a thread that waits, on any condition.
+func TestSpins(t *testing.T) {
+	for w, spins := range map[word]bool{0xe320f001: true, 0x0320f001: true, 0xe320f000: false, 0xe320f002: false, 0xf320f001: false} {
+		require.Equal(t, classify(bytesOf(w), 0x1004).Kind == kprobes.ClassSpin, spins, "%08x spins", w)
+	}
+}
+
 func jumpFrom(r kprobes.Region) []byte {
 	code, _ := jump(r, r.Addr+0x100)
 	return code
