@@ -6,7 +6,7 @@ import "kprobesim/internal/native"
 const (
 	transferLines  = 128
 	transferApart  = 4 * line
-	transferRounds = 200
+	transferRounds = 50
 )
 
 // Transfers is how many lines a program of Transfer takes.

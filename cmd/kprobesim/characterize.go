@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,19 +85,20 @@ func (a *app) characterize(out, base, compare string) error {
 
 // family reads the description that stands in for what is not measured.
 func (a *app) family(h describing.Host, base, compare string) (*doc.Node, error) {
-	if base == "" {
-		base = compare
-	}
-	if base == "" {
+	if base = cmp.Or(base, compare); base == "" {
 		var err error
 		if base, err = describing.Family(h); err != nil {
 			return nil, err
 		}
+		if base == "" {
+			return nil, errors.New("there is no description of this processor's family: name one whose numbers stand in for what is not measured (--base xeon-e5410)")
+		}
 	}
-	if !doc.IsPath(base) && !slices.Contains(experiments.Machines(), base) {
-		return nil, fmt.Errorf("there is no description of this processor's family (%s): name one whose numbers stand in for what is not measured (--base xeon-e5410)", base)
+	root, err := a.loader.MachineDocument(base)
+	if err == nil {
+		err = describing.Suits(root)
 	}
-	return a.loader.MachineDocument(base)
+	return root, err
 }
 
 // printHost prints the numbers that differ, and what is open.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"kprobesim/cpus/x86"
+	"kprobesim/internal/doc"
 )
 
 // identity names the processor.
@@ -93,6 +96,15 @@ func Family(h Host) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// Suits refuses a description whose numbers cannot stand in for this host's.
+func Suits(root *doc.Node) error {
+	name, isa := root.Get("name"), root.Get("isa")
+	if want := x86.ISA64().Name; isa == nil || isa.Text != want {
+		return fmt.Errorf("%s does not describe a processor of %s, as which this host is measured", name.Text, want)
+	}
+	return nil
 }
 
 // tiles is the bit of CPUID 7 of registers that are matrices, which Golden Cove and its successors in servers have.

@@ -178,6 +178,9 @@ func (d *Describer) solve(l loop, code []byte, pages []uint64, want, was float64
 	kept := d.Root.Clone()
 	for _, key := range d.keys(l.What, table) {
 		d.Root = kept.Clone()
+		if !d.mayHave(append(table, key)) {
+			continue
+		}
 		row.Before = d.text(append(table, key)...)
 		look := d.search
 		if key == "port" {
@@ -210,6 +213,18 @@ func (d *Describer) own(table []string) bool {
 		}
 	}
 	return false
+}
+
+// mayHave tells whether the description can have a number.
+func (d *Describer) mayHave(path []string) bool {
+	before := d.Root.Clone()
+	defer func() { d.Root = before }()
+	if path[len(path)-1] == "port" {
+		return true // it is no number
+	}
+	d.set(integer(1), path...)
+	_, err := d.Read(d.Root)
+	return err == nil
 }
 
 // keys are the numbers of a table that may explain a loop, the likeliest first.

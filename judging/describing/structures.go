@@ -270,7 +270,11 @@ func (d *Describer) transfers() error {
 func (d *Describer) transfer(upgrades bool, processor int) (float64, error) {
 	v, err := d.shortest(func() (float64, error) {
 		p, job := judging.Transfer(upgrades, processor)
-		return d.Host.Shortest(p, job, farther)
+		v, err := d.Host.Shortest(p, job, farther)
+		if errors.Is(err, native.ErrForever) {
+			err = judging.ErrBusy // the other processor has something else to do
+		}
+		return v, err
 	})
 	return v / judging.Transfers, err
 }

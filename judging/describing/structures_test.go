@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/internal/doc"
 	"kprobesim/internal/hosttools"
+	"kprobesim/internal/native"
 	"kprobesim/internal/require"
 	"kprobesim/judging"
 	"kprobesim/machines"
@@ -129,4 +130,33 @@ func TestSecondTLB(t *testing.T) {
 	}
 	d := &Describer{Root: family(t)}
 	require.NoError(t, d.secondTLB()) // the family has none
+}
+
+// TestTransfersBesideOthers stays open where the other processor never answers.
+func TestTransfersBesideOthers(t *testing.T) {
+	d := modern(t)
+	h := d.Host.(*madeUp)
+	h.lines, h.from, h.err = []float64{100}, 1, native.ErrForever
+	synctest.Test(t, func(*testing.T) { require.NoError(t, d.transfers()) })
+	require.Equal(t, strings.Join(d.Open, "; "), "event.line_transfer: "+judging.ErrBusy.Error(), "what is open")
+}
+
+// TestNumbersThatACoreMayHave asks a description of a core without pipes.
+func TestNumbersThatACoreMayHave(t *testing.T) {
+	d := &Describer{Root: family(t), Read: read}
+	before := string(doc.Write(d.Root))
+	for key, may := range map[string]bool{
+		"cost.cmov.latency": true, "cost.cmov.flags": false, "cost.cmov.port": true, "cost.pause.issue": false, "event.mispredict.cycles": true,
+	} {
+		require.Equal(t, d.mayHave(strings.Split(key, ".")), may, "%s", key)
+	}
+	require.Equal(t, string(doc.Write(d.Root)), before, "the description")
+}
+
+// TestSuits takes descriptions of the host's instruction set alone.
+func TestSuits(t *testing.T) {
+	require.NoError(t, Suits(family(t)))
+	for _, name := range []string{"power8", "pentium-m-1495"} {
+		require.Error(t, Suits(shipped(t, name)), name+" does not describe a processor of x86_64", "%s", name)
+	}
 }
