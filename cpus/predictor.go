@@ -17,6 +17,8 @@ type PredictorConfig struct {
 	TargetsByAddress bool
 	// TargetsByDirections says that the history has directions of conditional branches alone, and no targets.
 	TargetsByDirections bool
+	// ReturnsByTarget says that a return for which the stack has no address is predicted as an indirect branch.
+	ReturnsByTarget bool
 	// Tagged are tables of a TAGE predictor. Counters then are found by address alone.
 	Tagged TaggedTables
 }

@@ -34,6 +34,7 @@ func (mr *machineReader) core(r *doc.Reader) {
 	predictor := r.Sub("predictor", true)
 	p.TargetsByAddress = doc.Opt(predictor, "targets_by_address", false, doc.Flag)
 	p.TargetsByDirections = doc.Opt(predictor, "targets_by_directions", false, doc.Flag)
+	p.ReturnsByTarget = doc.Opt(predictor, "returns_by_target", false, doc.Flag)
 	if part := predictor.Part("tagged"); part != nil {
 		g := &p.Tagged
 		mr.section(part, count("tables", &g.Tables, 1, 16), count("bits", &g.Bits, 4, 14),

@@ -60,6 +60,7 @@ func Ahead(cfg *cpus.Config, seed uint64) {
 		two := cpus.Stream{Streams: 2, Ahead: 1 + int(seed%5)}
 		cfg.Prefetch = cpus.Prefetch{InFlight: 4, Next: two, Stream: two, Stride: cpus.Stride{Entries: 8, Most: 1 << 10}}
 		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 4, Bits: 6, TagBits: 7, Shortest: 3, Longest: 60}
+		cfg.Predictor.ReturnsByTarget = true
 		cfg.L3 = cfg.L2
 		cfg.L3.Latency = 12 * clock.PerCycle
 		one := cfg.L1I.Line == cfg.L3.Line && cfg.L1D.Line == cfg.L3.Line

@@ -245,6 +245,32 @@ func TestReturnStack(t *testing.T) {
 	}
 }
 
+// TestReturnsByTarget nests calls deeper than the stack. Where returns without an address go by targets, they are right once the history is that
+// of a round before.
+func TestReturnsByTarget(t *testing.T) {
+	const deep, stack = 20, 16
+	for byTarget, want := range map[bool][3]int{false: {deep - stack, deep - stack, deep - stack}, true: {deep - stack, deep - stack - 1, 0}} {
+		cfg := toyConfig(cpus.Window, 64)
+		cfg.Predictor.ReturnStack, cfg.Predictor.ReturnsByTarget = stack, byTarget
+		c := newToy(t, cfg, 1<<20, 0x1000)
+		var got [3]int
+		for round := range got {
+			for i := range uint64(deep) {
+				c.Called(0x2000 + 16*i)
+			}
+			for i := range uint64(deep) {
+				c.R[PC] = 0x3000 + 16*i
+				to := 0x2000 + 16*(deep-1-i)
+				if wrong(c, func() { c.ReturnTo(to) }) {
+					got[round]++
+				}
+				require.Equal(t, c.R[PC], to, "where the return leads")
+			}
+		}
+		require.Equal(t, got, want, "wrong returns by round, by targets: %v", byTarget)
+	}
+}
+
 // TestIndirectTargets learns targets by address and history, and forgets them at a barrier.
 func TestIndirectTargets(t *testing.T) {
 	c := newToy(t, toyConfig(cpus.Window, 64), 1<<20, 0x1000)

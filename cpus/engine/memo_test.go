@@ -82,6 +82,7 @@ func anyCore(rng *rand.Rand) *cpus.Config {
 		cfg.Predictor.Tagged = cpus.TaggedTables{Tables: 1 + rng.IntN(6), Bits: 5, TagBits: 8, Shortest: 3, Longest: 40}
 	}
 	cfg.Predictor.TargetsByDirections = rng.IntN(2) == 0
+	cfg.Predictor.ReturnsByTarget = cfg.StoreBuffer%2 == 0
 	if g := &cfg.Predictor.Tagged; cfg.BackEnd.On {
 		g.Override = clock.Ticks(g.Tables%3) * 2 * clock.PerCycle
 	}

@@ -23,6 +23,7 @@ type predictor struct {
 	tshift   uint   // low bits of an address that say nothing, and
 	thist    uint32 // bits of the history, of which the place of an indirect target is made
 	tpath    bool   // the history has targets too
+	byTarget bool   // returns without an address in the stack are predicted by targets
 	returns  []uint64
 	loop     loopBuffer
 	depth    int // entries of returns in use
@@ -41,7 +42,7 @@ func (p *predictor) init(pc cpus.PredictorConfig, align uint8) {
 	if !pc.TargetsByAddress {
 		p.thist = p.histMask
 	}
-	p.tpath = !pc.TargetsByDirections
+	p.tpath, p.byTarget = !pc.TargetsByDirections, pc.ReturnsByTarget
 	p.counters = make([]uint8, 1<<pc.TableBits)
 	for i := range p.counters {
 		p.counters[i] = 1
@@ -262,6 +263,12 @@ func (c *Core) Indirect(to uint64) {
 		c.R[PC] = to
 		return
 	}
+	c.byTargets(to)
+	c.R[PC] = to
+}
+
+// byTargets predicts a branch to an address by the targets that are known.
+func (c *Core) byTargets(to uint64) {
 	c.loop.reset()
 	c.Counts.Branches++
 	c.outcome |= taken
@@ -273,12 +280,16 @@ func (c *Core) Indirect(to uint64) {
 	case late:
 		c.outcome |= overrode
 	}
-	c.R[PC] = to
 }
 
 // ReturnTo is the return from a call.
 func (c *Core) ReturnTo(to uint64) {
 	if c.asleep {
+		c.R[PC] = to
+		return
+	}
+	if c.byTarget && c.depth == 0 {
+		c.byTargets(to)
 		c.R[PC] = to
 		return
 	}

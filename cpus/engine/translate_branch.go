@@ -134,8 +134,11 @@ func (g *Code) Called() {
 	}
 }
 
-// Return ends the block by a return to the address in Main.
+// Return ends the block by a return to the address in Main. Those that may be predicted by targets are left to the reference function.
 func (g *Code) Return() {
+	if g.declined = g.timed && g.c.byTarget; g.declined {
+		return
+	}
 	g.Store(8, g.Register(PC), h.Main)
 	if g.timed {
 		g.CallTo(g.routines.returned)
