@@ -114,3 +114,12 @@ func TestSplitName(t *testing.T) {
 		require.That(t, module == s.Module && name == s.Name, "%+v: %q, %q", s, module, name)
 	}
 }
+
+// TestWords reads doublewords that lie in a segment, up to its last byte.
+func TestWords(t *testing.T) {
+	im := &Image{Order: binary.BigEndian, Segments: []Segment{{VA: 0x1000, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8}}, {VA: 0x2000, Data: make([]byte, 12)}, {VA: 0x3000, Data: make([]byte, 4)}}}
+	for va, there := range map[uint64]bool{0xfff: false, 0x1000: true, 0x1001: false, 0x2000: true, 0x2004: true, 0x2005: false, 0x3000: false} {
+		v, ok := im.word(va)
+		require.That(t, ok == there && (va != 0x1000 || v == 0x0102030405060708), "at %#x: %#x, %v", va, v, ok)
+	}
+}

@@ -32,3 +32,13 @@ func TestRatesOfLines(t *testing.T) {
 		require.That(t, math.Abs(got/x.want-1) < 0.02, "%s: %.2f cycles, want %.2f", x.loop.Text, got, x.want)
 	}
 }
+
+// TestRepeatedStores fills 64 KiB by strings of 4 KiB, each of whose lines waits for the second level.
+func TestRepeatedStores(t *testing.T) {
+	c := machine(t, "epyc-9654")
+	l := Loop{Each: LoadPointer(7, 0), Body: Hex("b900020000" + "f348ab"), Copies: 16, Times: 8} // mov $512,%ecx; rep stosq
+	fills := one(func(m *caser) { m.add(kindStream, "strings", l, plain(64*kib)) })
+	got := require.Must(NewPricer(c).Price(fills))(t)
+	least := pageSize / line * float64(c.L2.Latency-c.L1D.Latency) / float64(clock.PerCycle)
+	require.That(t, got > least && got < 4*least, "4 KiB take %.0f cycles, and their lines %.0f", got, least)
+}

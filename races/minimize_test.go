@@ -2,6 +2,7 @@ package races
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -103,4 +104,9 @@ func TestPlacesOfPools(t *testing.T) {
 		at := require.Must(l.between("__"+pool+"_start", "__"+pool+"_end"))(t)
 		require.That(t, l.where(at[0]) == pool && l.where(at[1]-1) == pool && l.where(at[1]) != pool, "%s from %#x to %#x: %q, %q and %q", pool, at[0], at[1], l.where(at[0]), l.where(at[1]-1), l.where(at[1]))
 	}
+}
+
+// TestAround begins in the middle and goes both ways by turns.
+func TestAround(t *testing.T) {
+	require.Equal(t, fmt.Sprint(around(2), around(0)), "[0 1 -1 2 -2] [0]", "around")
 }

@@ -221,3 +221,22 @@ func TestHardLinks(t *testing.T) {
 		require.Equal(t, string(read[name].Data), want, "%s has", name)
 	}
 }
+
+// TestManyLinks puts a file behind as many links as a kernel follows, and behind one more, in whose place a folder comes.
+func TestManyLinks(t *testing.T) {
+	const most = 40
+	for links, want := range map[int]string{most: "folder/file", most + 1: fmt.Sprintf("l%d/file", most)} {
+		tree := rootfs.Tree{}
+		for i := range links {
+			to := fmt.Sprintf("l%d", i+1)
+			if i == links-1 {
+				to = "folder"
+			}
+			name := fmt.Sprintf("l%d", i)
+			tree[name] = distro.File{Name: name, Mode: rootfs.Link, Data: []byte(to)}
+		}
+		tree.Put(distro.File{Name: "l0/file", Mode: rootfs.Regular})
+		_, there := tree[want]
+		require.That(t, there, "behind %d links there is no %s", links, want)
+	}
+}

@@ -115,7 +115,7 @@ func TestAsk(t *testing.T) {
 	require.NoError(t, err)
 	own, other := a.Ways[0], a.Ways[1]
 	require.That(t, own.Cycles == 500 && own.Nanoseconds == 250 && own.Percent == 25 && own.Each == 6.25 && !(math.Abs(other.Saves-60) > 1e-9) && a.Over, "%+v", a)
-	for _, want := range []string{"kprobe:f, program empty, Linux 6.1 on m at 2.00 GHz", "f+0x0: so", "60 % cheaper at the same place", "limit: 6.250 % of each CPU is above 5.000 %", "rate: 1000000 events", "ns a hit   % of one CPU % of each of 4 CPUs\n"} {
+	for _, want := range []string{"kprobe:f, program empty, Linux 6.1 on m at 2.00 GHz", "f+0x0: so", "60 % cheaper at the same place", "limit: 6.250 % of each CPU is above 5.000 %", "rate: 1000000 events", "hits of several CPUs are taken not to wait for each other", "a loop of system calls on one CPU", "ns a hit   % of one CPU % of each of 4 CPUs\n"} {
 		require.That(t, strings.Contains(a.Text(), want), "%q lacks %q", a.Text(), want)
 	}
 	var back Answer
