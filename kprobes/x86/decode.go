@@ -56,9 +56,6 @@ func (i insn) modrmReg() int {
 
 // decode decodes the first instruction of code, which stands at addr.
 func decode(code []byte, addr uint64, mode int) (insn, error) {
-	if len(code) > maxInsn {
-		code = code[:maxInsn]
-	}
 	if n := supplement(code); n > 0 {
 		return insn{Addr: addr, Code: code[:n], Opcode: opcodeOf(code[:n], mode)}, nil
 	}
