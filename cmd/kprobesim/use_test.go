@@ -226,9 +226,10 @@ func TestPrintHost(t *testing.T) {
 		base, compare, want string
 		host                silent
 	}{
-		{"xeon", "xeon-e5410", "family (xeon)", silent{}},
+		{"xeon", "xeon-e5410", `unknown machine "xeon"`, silent{}},
 		{"./nothing.toml", "xeon-e5410", "file does not exist", silent{}},
-		{"", "", "family ()", silent{}},
+		{"", "", "no description of this processor's family", silent{}},
+		{"power8", "", "power8 does not describe a processor of x86_64", silent{}},
 		{"", "", "it is gone", silent{err: errors.New("it is gone")}},
 	} {
 		require.Error(t, require.Err(newApp(&out, &out).family(x.host, x.base, x.compare)), x.want, "base %s", x.base)
