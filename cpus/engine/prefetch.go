@@ -128,17 +128,19 @@ func (c *Core) prefetches(pa uint64, load bool, d ticks) ticks {
 	return max(d-early, c.l1Lat)
 }
 
-// addressed is when the running access knows its address: what it takes counts from then on. In order it begins behind everything before it.
+// addressed is when the running access knows its address: what it takes counts from then on. It is dispatched behind the instruction before. In
+// order it begins behind everything before it.
 func (c *Core) addressed() ticks {
 	if !c.window {
 		return max(c.retire, c.dispatch)
 	}
+	c.restoreState() // for buffers of misses, too
+	soon := c.dispatch + c.leastIssue
 	if c.idx == between {
-		return c.dispatch
+		return soon
 	}
 	op := &c.cur.ops[c.idx]
-	c.restoreState()
-	return max(c.dispatch, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+	return max(soon, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
 }
 
 // find returns a line that was sent for and not asked for since, or nil.
