@@ -128,7 +128,7 @@ type set struct {
 // Cases makes the loops for a machine, whose caches and TLBs give the sizes of working sets. They are the same for the same seed.
 func Cases(c *cpus.Config, seed uint64) []*Case {
 	m := &caser{rng: rand.New(rand.NewPCG(seed, 26)), seed: seed}
-	first, second, third := powerOf2(c.L1D.Size), powerOf2(c.L2.Size), powerOf2(c.L3.Size)
+	first, second, third := PowerOf2(c.L1D.Size), PowerOf2(c.L2.Size), PowerOf2(c.L3.Size)
 	sets := []set{{"first level", first / 2}, {"second level", min(4*first, second/2)}}
 	if third >= 4*second {
 		sets = append(sets, set{"third level", min(4*second, third/2)})
@@ -146,8 +146,8 @@ func Cases(c *cpus.Config, seed uint64) []*Case {
 	return m.all
 }
 
-// powerOf2 is the greatest power of two up to a number of bytes.
-func powerOf2(n int) uint64 { return 1 << bits.Len(uint(n)) >> 1 }
+// PowerOf2 is the greatest power of two up to a number of bytes.
+func PowerOf2(n int) uint64 { return 1 << bits.Len(uint(n)) >> 1 }
 
 // add adds a case with memory.
 func (m *caser) add(kind, text string, l Loop, chains ...native.Chain) *Case {

@@ -56,7 +56,7 @@ func (j *Judging) again(ctx context.Context, blocks []*Block) error {
 	if j.Host == nil || ctx.Err() != nil {
 		return nil
 	}
-	return moments(ctx, len(blocks), mostMoments, func(i int) (bool, error) {
+	return Moments(ctx, len(blocks), mostMoments, func(i int) (bool, error) {
 		b := blocks[i]
 		copies := copiesOf(b.Length)
 		t, err := j.Host.times(b.Code, b.pages, copies)
@@ -76,9 +76,9 @@ func (j *Judging) again(ctx context.Context, blocks []*Block) error {
 // mostMoments bounds the moments at which blocks are timed behind the first.
 const mostMoments = 30
 
-// moments calls time for each of n things, and again, until a moment makes less than one in a hundred of them shorter, or there were
+// Moments calls time for each of n things, and again, until a moment makes less than one in a hundred of them shorter, or there were
 // so many: what else uses a core leaves it in a state, as of its predictor, that outlasts the passes of a job.
-func moments(ctx context.Context, n, most int, time func(i int) (shorter bool, _ error)) error {
+func Moments(ctx context.Context, n, most int, time func(i int) (shorter bool, _ error)) error {
 	for range most {
 		changed := 0
 		for i := range n {

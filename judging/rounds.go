@@ -67,7 +67,7 @@ func (j *Judging) RunCases(ctx context.Context, cases []*Case) (_ []*Case, err e
 			return nil, errors.Join(err, ctx.Err())
 		}
 	}
-	err = moments(ctx, len(cases), caseMoments, func(i int) (bool, error) { return j.time(cases[i]) })
+	err = Moments(ctx, len(cases), caseMoments, func(i int) (bool, error) { return j.time(cases[i]) })
 	if err != nil || ctx.Err() != nil {
 		untimed := func(c *Case) bool { return c.Native == 0 && c.Left == nil }
 		return slices.DeleteFunc(slices.Clone(cases), untimed), errors.Join(err, ctx.Err())

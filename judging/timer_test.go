@@ -295,7 +295,7 @@ func TestMoments(t *testing.T) {
 		{0, 0, 30, 0, 0},
 	} {
 		calls := 0
-		err := moments(t.Context(), x.things, x.most, func(i int) (bool, error) {
+		err := Moments(t.Context(), x.things, x.most, func(i int) (bool, error) {
 			if calls++; calls == x.fails {
 				return false, broken
 			}
@@ -306,6 +306,6 @@ func TestMoments(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	calls := 0
-	require.NoError(t, moments(ctx, 10, 30, func(int) (bool, error) { calls++; return true, nil }))
+	require.NoError(t, Moments(ctx, 10, 30, func(int) (bool, error) { calls++; return true, nil }))
 	require.Equal(t, calls, 1, "calls behind the end of a context")
 }

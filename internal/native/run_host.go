@@ -32,8 +32,8 @@ func able() error {
 	return nil
 }
 
-// newHost prepares this process: one thread on one processor, which ends with the number of the signal when a program
-// faults.
+// newHost prepares this process: its thread stays on one processor, but that of a program beside, and it ends with the number of the
+// signal when a program faults.
 func newHost() (*runner, error) {
 	runtime.LockOSThread()
 	r := &runner{room: hostcode.NewRoom(roomBytes), pages: map[uint64]bool{}}
@@ -81,7 +81,7 @@ func stay() ([]int, error) {
 // setBits is how many processors a set has room for.
 const setBits = 128 * 64
 
-// processors are those that this thread may use, by their numbers.
+// processors lists the processors that this thread may use, by number.
 func processors() (all []int, err error) {
 	var set [setBits / 64]uint64
 	at := unsafe.Pointer(&set)

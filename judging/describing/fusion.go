@@ -1,6 +1,7 @@
 package describing
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -41,9 +42,34 @@ var conditions = []struct {
 
 // pair is an operation with a branch, and what both take with the instructions beside them.
 type pair struct {
+	fused
 	condition string
-	branch    []byte
+	code      []byte
+	pages     []uint64
 	took      float64
+}
+
+// pairs lists all operations with all conditions, and finds the pages that they touch.
+func (d *Describer) pairs() (all []*pair, err error) {
+	m, err := d.Read(d.Root)
+	if err != nil {
+		return nil, err
+	}
+	pricer := judging.NewPricer(&m.CPU)
+	for _, op := range append(slices.Clone(fusible), withImmediate) {
+		for _, c := range conditions {
+			opcode := c.opcode
+			if c.name == "p" && op.even {
+				opcode++
+			}
+			p := &pair{fused: op, condition: c.name, code: append(judging.Hex(beside+op.code), opcode, 0), took: math.Inf(1)}
+			if p.pages, err = pricer.Pages(p.code); err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+	}
+	return all, nil
 }
 
 // fusions finds the operations that are one with a branch. Beside them stand four instructions that take a slot of issue each and nothing else
@@ -52,34 +78,20 @@ func (d *Describer) fusions() error {
 	if d.node("fusion") == nil {
 		return nil
 	}
-	ops := append(slices.Clone(fusible), withImmediate)
-	all := map[string][]pair{}
-	for _, op := range ops {
-		for _, c := range conditions {
-			opcode := c.opcode
-			if c.name == "p" && op.even {
-				opcode++
-			}
-			all[op.name] = append(all[op.name], pair{c.name, []byte{opcode, 0}, math.Inf(1)})
-		}
+	all, err := d.pairs()
+	if err != nil {
+		return err
 	}
-	for range pairMoments {
-		shorter, err := d.timePairs(ops, all)
-		if err != nil {
-			return err
-		}
-		if !shorter {
-			break
-		}
+	err = judging.Moments(context.Background(), len(all), pairMoments, func(i int) (bool, error) { return d.timePair(all[i]) })
+	if err != nil {
+		return err
 	}
 	var sorted []float64
-	for _, op := range ops {
-		for _, p := range all[op.name] {
-			if math.IsInf(p.took, 1) {
-				return d.open(fmt.Sprintf("fusion (%s; j%s)", op.text, p.condition), judging.ErrBusy)
-			}
-			sorted = append(sorted, p.took)
+	for _, p := range all {
+		if math.IsInf(p.took, 1) {
+			return d.open(fmt.Sprintf("fusion (%s; j%s)", p.text, p.condition), judging.ErrBusy)
 		}
+		sorted = append(sorted, p.took)
 	}
 	slices.Sort(sorted)
 	at := parts(sorted)
@@ -87,8 +99,8 @@ func (d *Describer) fusions() error {
 	if two < slots*one {
 		return d.open(fmt.Sprintf("fusion: all pairs take %.2f to %.2f cycles", sorted[0], sorted[len(sorted)-1]), nil)
 	}
-	for _, op := range ops {
-		d.fuses(op, all[op.name], sorted[at])
+	for pairs := range slices.Chunk(all, len(conditions)) {
+		d.fuses(pairs, sorted[at])
 	}
 	return nil
 }
@@ -97,41 +109,26 @@ func (d *Describer) fusions() error {
 // most.
 const slots, pairMoments = 1.1, 3
 
-// timePairs times all pairs at a moment, and says whether that made one shorter.
-func (d *Describer) timePairs(ops []fused, all map[string][]pair) (some bool, err error) {
-	m, err := d.Read(d.Root)
+// timePair times a pair at a moment, and says whether that made it shorter, or found the host busy.
+func (d *Describer) timePair(p *pair) (bool, error) {
+	v, err := d.time(p.code, p.pages)
+	if errors.Is(err, judging.ErrBusy) {
+		return true, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	pricer := judging.NewPricer(&m.CPU)
-	for _, op := range ops {
-		for i := range all[op.name] {
-			p := &all[op.name][i]
-			code := slices.Concat(judging.Hex(beside+op.code), p.branch)
-			pages, err := pricer.Pages(code)
-			if err != nil {
-				return false, err
-			}
-			v, err := d.time(code, pages)
-			if errors.Is(err, judging.ErrBusy) {
-				some = true
-				continue
-			}
-			if err != nil {
-				return false, err
-			}
-			some = some || v < p.took/shorter
-			p.took = min(p.took, v)
-		}
-	}
-	return some, nil
+	before := p.took
+	p.took = min(p.took, v)
+	return v < before/shorter, nil
 }
 
 // beside is xor %ecx,%ecx; xor %edx,%edx; xor %ebx,%ebx; mov %r9d,%esi.
 const beside = "31c931d231db4489ce"
 
-// fuses describes the conditions of one operation whose pairs take less than so many cycles.
-func (d *Describer) fuses(op fused, pairs []pair, unfused float64) {
+// fuses describes one operation: the pairs that take less than so many cycles are one.
+func (d *Describer) fuses(pairs []*pair, unfused float64) {
+	op := pairs[0].fused
 	var list []*doc.Node
 	var took [2][]float64
 	for _, p := range pairs {

@@ -1,6 +1,7 @@
 package describing
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -34,9 +35,9 @@ func structures() []structure {
 	fixed := func(all ...*judging.Case) func(*machines.Machine) []*judging.Case {
 		return func(*machines.Machine) []*judging.Case { return all }
 	}
-	second := func(m *machines.Machine) uint64 { return power(m.CPU.L2.Size / 2) }
-	third := func(m *machines.Machine) uint64 { return power(min(m.CPU.L3.Size/2, 4*m.CPU.L2.Size)) }
-	memory := func(m *machines.Machine) uint64 { return min(max(64*mib, power(4*m.CPU.L3.Size)), 256*mib) }
+	second := func(m *machines.Machine) uint64 { return judging.PowerOf2(m.CPU.L2.Size / 2) }
+	third := func(m *machines.Machine) uint64 { return judging.PowerOf2(min(m.CPU.L3.Size/2, 4*m.CPU.L2.Size)) }
+	memory := func(m *machines.Machine) uint64 { return min(max(64*mib, judging.PowerOf2(4*m.CPU.L3.Size)), 256*mib) }
 	strides := func(lines ...uint64) func(m *machines.Machine) []*judging.Case {
 		return func(m *machines.Machine) (all []*judging.Case) {
 			for _, n := range lines {
@@ -73,9 +74,6 @@ const mib = 1 << 20
 // targetEntries is judged by whether jumps are mispredicted, and not by what predicted ones take.
 const targetEntries = "predictor.target_entries"
 
-// power is the greatest power of two up to a number of bytes.
-func power(n int) uint64 { return uint64(math.Exp2(math.Floor(math.Log2(float64(n))))) }
-
 // structures measures those that the family's description has. Rates of lines count on cores with prefetchers alone. All loops are timed at
 // several moments, until one makes none shorter.
 func (d *Describer) structures() error {
@@ -91,18 +89,15 @@ func (d *Describer) structures() error {
 		}
 		all = append(all, &finding{d: d, structure: s, loops: s.shown(m), path: path})
 	}
-	for range structureMoments {
-		some := false
-		for _, f := range all {
-			shorter, err := f.time()
-			if err != nil {
-				return fmt.Errorf("%s: %w", f.key, err)
-			}
-			some = some || shorter
+	err = judging.Moments(context.Background(), len(all), structureMoments, func(i int) (bool, error) {
+		shorter, err := all[i].time()
+		if err != nil {
+			err = fmt.Errorf("%s: %w", all[i].key, err)
 		}
-		if !some {
-			break
-		}
+		return shorter, err
+	})
+	if err != nil {
+		return err
 	}
 	for _, f := range all {
 		if err := f.find(); err != nil {

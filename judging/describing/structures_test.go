@@ -67,10 +67,10 @@ func (d *Describer) one(s *structure) error {
 	return f.find()
 }
 
-// found is the number of a key, if it was measured.
+// found is the number of a key, if it was measured and the description has it.
 func (d *Describer) found(key string) (now []string) {
 	for _, r := range d.Rows {
-		if r.Key == key {
+		if r.Key == key && d.text(strings.Split(key, ".")...) == r.Now {
 			now = append(now, r.Now)
 		}
 	}

@@ -329,17 +329,6 @@ func TestQueues(t *testing.T) {
 		d := &Describer{Host: h, Root: family(t), Read: read, id: identity{host: h, vendor: "AuthenticAMD"}}
 		d.begin("host", time.Unix(0, 0))
 		require.NoError(t, d.room(c.q))
-		require.Equal(t, strings.Join(append(d.Open, d.changed(c.q.key)...), ""), c.want, "%s of a host with %d and %d", c.q.key, c.stores, c.loads)
+		require.Equal(t, strings.Join(append(d.Open, d.found("core."+c.q.key)...), ""), c.want, "%s of a host with %d and %d", c.q.key, c.stores, c.loads)
 	}
-}
-
-// changed is a key of core, if it was measured.
-func (d *Describer) changed(key string) (now []string) {
-	for _, r := range d.Rows {
-		now = append(now, r.Now)
-		if d.text("core", key) != r.Now {
-			now = append(now, "the description has "+d.text("core", key))
-		}
-	}
-	return now
 }
