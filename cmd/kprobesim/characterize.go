@@ -107,14 +107,20 @@ func (a *app) printHost(d *describing.Describer, compare string) {
 	if compare != "" {
 		before = compare
 	}
-	fmt.Fprintf(a.out, "%-34s %12s %12s  %s\n", "", before, "this host", "")
+	width := max(12, len(before)) // of a number, or of a list
+	for _, r := range d.Rows {
+		if r.Now != r.Before {
+			width = max(width, len(r.Before), len(r.Now))
+		}
+	}
+	fmt.Fprintf(a.out, "%-34s %*s %*s  %s\n", "", width, before, width, "this host", "")
 	same := 0
 	for _, r := range d.Rows {
 		if r.Now == r.Before {
 			same++
 			continue
 		}
-		fmt.Fprintf(a.out, "%-34s %12s %12s  %s\n", r.Key, r.Before, r.Now, r.How())
+		fmt.Fprintf(a.out, "%-34s %*s %*s  %s\n", r.Key, width, r.Before, width, r.Now, r.How())
 	}
 	fmt.Fprintf(a.out, "%d numbers differ, %d loops agree\n", len(d.Rows)-same, same)
 	for _, o := range d.Open {
