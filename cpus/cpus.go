@@ -213,7 +213,7 @@ type Probe interface {
 	Observe(o Observer)
 	// ObserveCode calls o after every instruction in the spans of addresses, ends excluded, and at will
 	// after those near them. The other instructions run as fast as without an observer, unless o is to
-	// have all of them. Steps returns before it enters a span.
+	// have all of them: it is told of them one by one, or as it likes if it is a BlockObserver. Steps returns before it enters a span.
 	ObserveCode(o Observer, spans [][2]uint64, all bool)
 	// Break, called by an observer or a debugger, makes Run or Steps return behind the instruction that was observed.
 	Break()
@@ -262,6 +262,14 @@ type Observer interface {
 	Step(s *Step)
 }
 
+// BlockObserver is an observer for which many instructions can be told by one Step, so that they run nearly as fast as unobserved.
+type BlockObserver interface {
+	Observer
+	// Block reports whether a straight run of instructions may be told at once, given its address and bytes. It is asked once, when
+	// they are decoded.
+	Block(pc uint64, code []byte) bool
+}
+
 // Debugger is told of places where a CPU can stand still. The machine waits as long as a call takes. Its state may be
 // read meanwhile.
 type Debugger interface {
@@ -288,14 +296,16 @@ type Stalls struct {
 	Split                                             clock.Ticks // of an access that crosses two lines, beside what each of them misses
 }
 
-// Step is one executed instruction. It is valid during the call only.
+// Step is one executed instruction, or a straight run of them that a BlockObserver is told of. It is valid during the call only.
 type Step struct {
 	CPU        int
 	PC         uint64
 	Phys       uint64
 	Code       []byte
+	Last       int         // where the last instruction of a run begins in Code
+	More       int         // instructions of a run that were executed behind the first
 	Start, End clock.Ticks // when its predecessor retired, and itself
-	Stalls     Stalls      // delays met on the way; overlapped ones may exceed End-Start
+	Stalls     Stalls      // delays met on the way; overlapped ones may exceed End-Start; of a run, only that of an exception
 	Phase      uint8
 	Context    uint8  // exception context, see Counters
 	User       bool   // executed in user mode

@@ -16,15 +16,18 @@ type Profile struct {
 	im      *image.Image
 	stacks  stacks
 	deliver delivery
-	phased  bool   // samples have the phases of steps
+	phased  bool   // samples have the phases of steps, and are of functions
 	user    string // names all code of user mode, as one function at userCode; "" for each address by itself
 }
 
 // pcCost counts what the instruction at one address took, apart for the two ways in which its phase is
 // counted: of its code, and of a single step.
-type pcCost struct {
-	plain, step spent
-	phase       image.Phase // of the last step, for profiles that take it from there
+type pcCost struct{ plain, step spent }
+
+// place has a sample: an instruction, or the instructions of one phase in a function.
+type place struct {
+	pc    uint64
+	phase image.Phase // zero where instructions tell
 }
 
 // spent is simulated time in ticks, with the number of instructions that it went to.
@@ -37,10 +40,10 @@ type spent struct {
 func NewProfile(im *image.Image) *Profile { return &Profile{im: im, stacks: newStacks(im)} }
 
 // NewPhasedProfile returns an empty profile whose samples have the phases of the steps, as Phased passes them on, and
-// not the image's.
+// not the image's. A sample is of a function, so that steps may be runs of instructions. Code without a name is told by its page.
 func NewPhasedProfile(im *image.Image) *Profile {
 	p := NewProfile(im)
-	p.phased = true
+	p.phased, p.stacks.pages = true, true
 	return p
 }
 
@@ -53,20 +56,23 @@ func (p *Profile) Program(name string) { p.user = name }
 
 // Step implements cpus.Observer.
 func (p *Profile) Step(s *cpus.Step) {
+	var top *frame
 	if s.User && p.user != "" {
-		own := *s
-		own.PC = userCode
-		p.stacks.frames = p.stacks.frames[:0] // nothing calls it, and another task was left behind
-		s = &own
+		top = p.stacks.only(userCode, s.Context) // nothing calls it, and another task was left behind
+	} else {
+		top = p.stacks.step(s)
 	}
-	c := p.stacks.step(s).at(s.PC)
+	at := place{pc: s.PC}
+	if p.phased {
+		at = place{top.code, image.Phase(s.Phase)}
+	}
+	c := top.node.at(at)
 	to := &c.plain
 	if s.Context == cpus.SingleStep {
 		to = &c.step
 	}
-	c.phase = image.Phase(s.Phase)
 	to.time += p.deliver.share(s)
-	to.count++
+	to.count += int64(1 + s.More)
 }
 
 // Write writes the profile in the compressed format of pprof. Equal profiles give equal bytes: no

@@ -35,14 +35,14 @@ func (p *Profile) build() *profile.Profile {
 	}
 	b.mapping()
 	var carry clock.Ticks
-	p.stacks.root.each(nil, func(stack []uint64, pc uint64, c *pcCost) {
-		locs := []*profile.Location{b.location(pc)}
+	p.stacks.root.each(nil, func(stack []uint64, at place, c *pcCost) {
+		locs := []*profile.Location{b.location(at.pc)}
 		for _, call := range stack {
 			locs = append(locs, b.location(call))
 		}
-		plain := p.im.Phase(pc)
+		plain := p.im.Phase(at.pc)
 		if p.phased {
-			plain = c.phase
+			plain = at.phase
 		}
 		for _, part := range [...]struct {
 			phase image.Phase

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -17,8 +18,19 @@ type stacks struct {
 	im     *image.Image
 	root   *callNode
 	frames []frame
-	next   uint64 // address behind the last instruction
+	next   uint64   // address behind the last instruction
+	pages  bool     // code without a name is told by its page
+	recent []naming // of addresses, by their lowest bits
 }
+
+// naming is the answer of stacks.function for an address, or nothing at 0.
+type naming struct {
+	pc, code     uint64
+	start, named bool
+}
+
+// recentNamings bounds how many are kept.
+const recentNamings = 1 << 14
 
 // frame is a function that was called and has not returned.
 type frame struct {
@@ -31,30 +43,49 @@ type frame struct {
 // callNode is a stack of calls: the calls of its parent, and one more. Its costs come from instructions executed
 // with that stack.
 type callNode struct {
-	calls map[uint64]*callNode // by the address of the call
-	costs map[uint64]*pcCost   // by address
+	calls  map[uint64]*callNode // by the address of the call
+	costs  map[place]*pcCost
+	last   *pcCost // the one of the place that was asked for last
+	lastOf place
 }
 
-func newNode() *callNode { return &callNode{map[uint64]*callNode{}, map[uint64]*pcCost{}} }
+func newNode() *callNode { return &callNode{calls: map[uint64]*callNode{}, costs: map[place]*pcCost{}} }
 
-func newStacks(im *image.Image) stacks { return stacks{im: im, root: newNode()} }
+func newStacks(im *image.Image) stacks {
+	return stacks{im: im, root: newNode(), recent: make([]naming, recentNamings)}
+}
 
 // maxDepth bounds a stack; what is called beyond takes the place of its caller.
 const maxDepth = 128
 
-// at is the account of an address.
-func (n *callNode) at(pc uint64) *pcCost {
-	c := n.costs[pc]
+// at is the account of a place.
+func (n *callNode) at(p place) *pcCost {
+	if n.last != nil && n.lastOf == p {
+		return n.last
+	}
+	c := n.costs[p]
 	if c == nil {
 		c = &pcCost{}
-		n.costs[pc] = c
+		n.costs[p] = c
 	}
+	n.last, n.lastOf = c, p
 	return c
 }
 
-// step returns the stack of an instruction.
-func (k *stacks) step(s *cpus.Step) *callNode {
-	code, start, named := k.function(s.PC)
+// only makes code that nothing has called the only frame.
+func (k *stacks) only(code uint64, context uint8) *frame {
+	k.frames, k.next = append(k.frames[:0], frame{code, context, code, k.root}), 0
+	return &k.frames[0]
+}
+
+// step returns the innermost frame of an instruction.
+func (k *stacks) step(s *cpus.Step) *frame {
+	at := &k.recent[s.PC%recentNamings]
+	if at.pc != s.PC || s.PC == 0 {
+		at.pc = s.PC
+		at.code, at.start, at.named = k.function(s.PC)
+	}
+	code, start, named := at.code, at.start, at.named
 	sequential := s.PC == k.next
 	if n := len(k.frames); !sequential && n > 0 && k.frames[n-1].code != code {
 		k.leave(s.Context) // the instruction that ends an exception is still in the code of the exception
@@ -73,8 +104,8 @@ func (k *stacks) step(s *cpus.Step) *callNode {
 	}
 	k.next = s.PC + uint64(len(s.Code))
 	top := &k.frames[len(k.frames)-1]
-	top.pc = s.PC
-	return top.node
+	top.pc = s.PC + uint64(s.Last)
+	return top
 }
 
 // function names the code of an address by its start: that of its symbol, or of its section where it has none.
@@ -85,6 +116,9 @@ func (k *stacks) function(pc uint64) (code uint64, start, named bool) {
 	if name := k.im.SectionAt(pc); name != "" {
 		code, _, _ = k.im.Section(name)
 		return code, false, false
+	}
+	if k.pages {
+		pc &^= pageBytes - 1
 	}
 	return pc, false, false
 }
@@ -123,9 +157,9 @@ func (k *stacks) call(code uint64, context uint8) {
 
 // each visits the accounts of all stacks: callers before what they called, by ascending addresses. The stack has the
 // address of the innermost call first.
-func (n *callNode) each(stack []uint64, f func(stack []uint64, pc uint64, c *pcCost)) {
-	for _, pc := range slices.Sorted(maps.Keys(n.costs)) {
-		f(stack, pc, n.costs[pc])
+func (n *callNode) each(stack []uint64, f func(stack []uint64, at place, c *pcCost)) {
+	for _, at := range slices.SortedFunc(maps.Keys(n.costs), func(a, b place) int { return cmp.Or(cmp.Compare(a.pc, b.pc), cmp.Compare(a.phase, b.phase)) }) {
+		f(stack, at, n.costs[at])
 	}
 	for _, call := range slices.Sorted(maps.Keys(n.calls)) {
 		n.calls[call].each(append([]uint64{call}, stack...), f)

@@ -16,39 +16,56 @@ type Phases interface {
 type Tally struct {
 	phases  Phases
 	deliver delivery
-	Time    map[image.Phase]clock.Ticks
-	Count   map[image.Phase]uint64
+	time    [allPhases]clock.Ticks
+	count   [allPhases]int
 }
 
+// allPhases bounds what a step has as its phase.
+const allPhases = 1 << 8
+
 // NewTally returns an empty tally.
-func NewTally(p Phases) *Tally {
-	return &Tally{phases: p, Time: map[image.Phase]clock.Ticks{}, Count: map[image.Phase]uint64{}}
-}
+func NewTally(p Phases) *Tally { return &Tally{phases: p} }
 
 // Step implements cpus.Observer.
 func (t *Tally) Step(s *cpus.Step) {
 	p := t.phases.Phase(s)
-	t.Time[p] += t.deliver.share(s)
-	t.Count[p]++
+	t.time[p] += t.deliver.share(s)
+	t.count[p] += 1 + s.More
 }
 
+// Time is the time of each phase that had instructions.
+func (t *Tally) Time() map[image.Phase]clock.Ticks {
+	out := map[image.Phase]clock.Ticks{}
+	for p, n := range t.count {
+		if n > 0 {
+			out[image.Phase(p)] = t.time[p]
+		}
+	}
+	return out
+}
+
+// Count is the number of instructions of a phase.
+func (t *Tally) Count(p image.Phase) int { return t.count[p] }
+
 // Phased is an observer that passes steps on with phases that others tell than the image.
-func Phased(p Phases, to ...cpus.Observer) cpus.Observer { return &phased{p, to} }
+func Phased(p Phases, to ...cpus.Observer) cpus.Observer { return &phased{p, to, cpus.Step{}} }
 
 type phased struct {
 	phases Phases
 	to     []cpus.Observer
+	own    cpus.Step // a copy of the present step
 }
 
 // Step implements cpus.Observer.
 func (o *phased) Step(s *cpus.Step) {
-	own := *s
+	own := &o.own
+	*own = *s
 	own.Phase = uint8(o.phases.Phase(s))
 	if own.Context == cpus.SingleStep {
 		own.Context = cpus.Breakpoint // whose phases are not overruled: others also raise such exceptions
 	}
 	for _, to := range o.to {
-		to.Step(&own)
+		to.Step(own)
 	}
 }
 

@@ -29,11 +29,12 @@ func TestTally(t *testing.T) {
 		want += s.End - s.Start
 		require.Need(t, s.Phase == phase, "the observer changed a step")
 	}
-	require.That(t, (tally.Time[image.PhaseEvent]+tally.Time[image.PhaseRethook]) == want && len(tally.Time) == 2, "%v, want a sum of %d", tally.Time, want)
+	time := tally.Time()
+	require.That(t, (time[image.PhaseEvent]+time[image.PhaseRethook]) == want && len(time) == 2, "%v, want a sum of %d", time, want)
 	by := byPhase(t, profile)
-	require.That(t, len(by) == 2 && by["event"][0] == int64(tally.Count[image.PhaseEvent]) && by["rethook"][0] == int64(tally.Count[image.PhaseRethook]), "the profile has %v, the tally %v", by, tally.Count)
+	require.That(t, len(by) == 2 && by["event"][0] == int64(tally.Count(image.PhaseEvent)) && by["rethook"][0] == int64(tally.Count(image.PhaseRethook)), "the profile has %v, the tally %v", by, tally)
 	late := NewTally(OfSteps{})
 	late.Step(&cpus.Step{End: 10 * clock.PerCycle, Stalls: cpus.Stalls{Exception: 8 * clock.PerCycle}, Exception: "trap"})
 	late.Step(&cpus.Step{Start: 10 * clock.PerCycle, End: 11 * clock.PerCycle, Phase: uint8(image.PhaseEntry)})
-	require.That(t, late.Time[image.PhaseKernel] == 2*clock.PerCycle && late.Time[image.PhaseEntry] == 9*clock.PerCycle, "an exception: %v", late.Time)
+	require.That(t, late.Time()[image.PhaseKernel] == 2*clock.PerCycle && late.Time()[image.PhaseEntry] == 9*clock.PerCycle, "an exception: %v", late.Time())
 }

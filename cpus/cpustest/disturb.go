@@ -18,7 +18,7 @@ import (
 type disturbance struct {
 	name     string
 	host     func() // settings of the host beside those that are usual
-	observed int    // instructions: none, at some addresses, or all
+	observed int    // instructions: none, at some addresses, all by blocks, or all
 	breaks   int    // an observer breaks behind one instruction in so many
 	forgets  int    // one turn in so many begins with CPUs that have forgotten what they had decoded
 	restores int    // how often a machine is made from the state of this one, and goes on in its place
@@ -29,6 +29,7 @@ type disturbance struct {
 const (
 	nobody = iota
 	some
+	blocks
 	everything
 )
 
@@ -49,6 +50,8 @@ var disturbances = []disturbance{
 	{name: "restored", restores: 9, host: early},
 	{name: "observed", observed: everything},
 	{name: "observed in part", observed: some, host: early},
+	{name: "observed by blocks", observed: blocks},
+	{name: "observed by blocks, early", observed: blocks, breaks: 9, host: early},
 	{name: "broken off", observed: everything, breaks: 9},
 	{name: "restored, cut and broken off", observed: some, breaks: 9, restores: 5, cuts: true},
 }
@@ -292,11 +295,19 @@ func (x *disturbed[C]) watch() {
 		switch x.d.observed {
 		case some:
 			c.ObserveCode(o, [][2]uint64{x.span}, false)
+		case blocks:
+			c.Observe(&byBlocks{*o})
 		case everything:
 			c.Observe(o)
 		}
 	}
 }
+
+// byBlocks is such an observer that may be told of blocks, but for one in eight.
+type byBlocks struct{ breaker }
+
+// Block implements cpus.BlockObserver.
+func (b *byBlocks) Block(pc uint64, _ []byte) bool { return pc>>2%8 != 0 }
 
 // breaker is an observer that breaks behind one instruction in so many.
 type breaker struct {

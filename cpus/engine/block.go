@@ -29,6 +29,7 @@ type Block[C, P any] struct {
 	tail     *tail        // of the only instruction when it reaches into another page
 	mode     uint8        // in which it was decoded
 	breaks   bool         // a debugger has a breakpoint in it
+	single   bool         // observers are told of its instructions one by one
 	code     *translation // nil until it is translated
 	warm     uint8        // executions up to its translation, or tried
 }
@@ -223,6 +224,7 @@ func (e *Engine[C, P]) placeLines(b *Block[C, P]) {
 // findStops notes where a block must be left or executed one by one.
 func (e *Engine[C, P]) findStops(b *Block[C, P]) {
 	b.watched, b.stops, b.breaks = e.watches(b.pc, b.end), e.stopsIn(b.pc, b.end), e.breaksIn(b.pc, b.end)
+	b.single = b.watched != 0 || b.tail != nil || e.blocks == nil || !e.blocks.Block(b.pc, e.Code(b.pa, int(b.end-b.pc)))
 }
 
 // watches returns the end of the spans that are observed in a range of addresses, or 0 when there are none.

@@ -22,13 +22,16 @@ type Engine[C, P any] struct {
 	resume         resumePoint[C, P]
 	hostCode[C, P] `state:"-"`
 
-	stepped  bool          // the last observed instruction completed
-	observed clock.Ticks   // end of the last observed instruction
-	observer cpus.Observer `state:"-"`
-	spans    [][2]uint64   `state:"-"` // what is observed, and
-	all      bool          `state:"-"` // everything else too
-	broken   bool          `state:"-"` // the observer wants Steps to return
-	within   bool          // Run has returned in the middle of a block, whose rest comes before anything is looked at
+	stepped  bool               // the last observed instruction completed
+	joined   bool               `state:"-"` // the present one is timed with the next
+	observed clock.Ticks        // end of the last observed instruction
+	observer cpus.Observer      `state:"-"`
+	blocks   cpus.BlockObserver `state:"-"` // the observer, if it may be told of whole blocks
+	spans    [][2]uint64        `state:"-"` // what is observed, and
+	all      bool               `state:"-"` // everything else too
+	left     int                `state:"-"` // instructions of the block that was ended last, up to the one that ended it
+	broken   bool               `state:"-"` // the observer wants Steps to return
+	within   bool               // Run has returned in the middle of a block, whose rest comes before anything is looked at
 }
 
 // ISA answers an engine for the instruction set, away from the path of an instruction.
@@ -156,10 +159,13 @@ func (e *Engine[C, P]) Break() { e.broken = true }
 
 // ObserveCode implements cpus.Probe. Blocks know whether they lie in a span, so all are decoded anew.
 func (e *Engine[C, P]) ObserveCode(o cpus.Observer, spans [][2]uint64, all bool) {
-	if len(spans) > 0 || e.spans != nil {
+	if _, blocks := o.(cpus.BlockObserver); len(spans) > 0 || e.spans != nil || blocks {
 		e.forgetCode()
 	}
-	e.observer, e.spans, e.all = o, spans, all
+	e.observer, e.spans, e.all, e.blocks = o, spans, all, nil
+	if all {
+		e.blocks, _ = o.(cpus.BlockObserver)
+	}
 	e.step = cpus.Step{CPU: e.Num}
 	e.observed = e.retire
 }

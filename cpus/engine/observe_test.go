@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"kprobesim/cpus"
@@ -220,3 +221,76 @@ func TestSingleSteps(t *testing.T) {
 		}
 	})
 }
+
+// blockwise is told of blocks, but for one in three.
+type blockwise struct{ steps }
+
+func (o *blockwise) Block(pc uint64, code []byte) bool { return len(code) > 0 && pc/4%3 != 0 }
+
+// TestBlockObserver tells one observer of each instruction and another one of blocks: what that hears of is a run of what the first one
+// hears of, at the same times. The program is executed as without either.
+func TestBlockObserver(t *testing.T) {
+	run := func(t *testing.T, cfg *cpus.Config, code [][4]byte) (told, runs int) {
+		plain, single, whole := toyAt(t, cfg, code), toyAt(t, cfg, code), toyAt(t, cfg, code)
+		plain.Run(soon)
+		var each steps
+		var blocks blockwise
+		single.Observe(&each)
+		single.Run(soon)
+		whole.Observe(&blocks)
+		whole.Run(soon)
+		same(t, "told of instructions", plain, single)
+		same(t, "told of blocks", plain, whole)
+		all := each
+		for i, s := range blocks.steps {
+			require.Need(t, len(all) > s.More, "step %d of %d instructions is one of more than there were", i, s.More+1)
+			first, last := all[0], all[s.More]
+			var bytes []byte
+			for _, one := range all[:s.More+1] {
+				bytes = append(bytes, one.Code...)
+			}
+			got := fmt.Sprintf("%#x %#x %#x %x %d to %d, %d %t %q", s.PC, s.PC+uint64(s.Last), s.Phys, s.Code, s.Start, s.End, s.Context, s.User, s.Exception)
+			want := fmt.Sprintf("%#x %#x %#x %x %d to %d, %d %t %q", first.PC, last.PC, first.Phys, bytes, first.Start, last.End, first.Context, first.User, last.Exception)
+			require.Need(t, got == want, "step %d is %s, want %s", i, got, want)
+			if all = all[s.More+1:]; s.More > 0 {
+				require.Need(t, s.PC/4%3 != 0, "instructions at %#x are told at once", s.PC)
+				runs++
+			}
+		}
+		require.Need(t, len(all) == 0, "%d instructions were not told of", len(all))
+		return len(blocks.steps), runs
+	}
+	models(t, func(t *testing.T, cfg *cpus.Config) {
+		told, runs := run(t, cfg, program(rand.New(rand.NewPCG(2, 1))))
+		require.That(t, runs > 50 && told > 2*runs, "%d of %d steps are of several instructions", runs, told)
+	})
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		cfg := anyCore(rng)
+		run(t, cfg, program(rng))
+	}
+}
+
+// TestBlockObserverBreaks breaks behind a block, from where Run goes on.
+func TestBlockObserverBreaks(t *testing.T) {
+	models(t, func(t *testing.T, cfg *cpus.Config) {
+		plain, c := debugged(t, cfg), debugged(t, cfg)
+		plain.goFrom(0x1000)
+		o := &breaksOff{c: c}
+		c.Observe(o)
+		for e := c.Run(soon); e.Reason != cpus.Halted; e = c.Run(soon) {
+			require.Need(t, e.Reason == cpus.Broken && o.n < 10, "%+v behind %d steps", e, o.n)
+		}
+		same(t, "broken off", plain, c)
+		require.Equal(t, o.n, 7, "two blocks three times, and the end: steps")
+	})
+}
+
+// breaksOff breaks behind each block.
+type breaksOff struct {
+	c *toy
+	n int
+}
+
+func (o *breaksOff) Block(uint64, []byte) bool { return true }
+func (o *breaksOff) Step(*cpus.Step)           { o.n++; o.c.Break() }

@@ -77,21 +77,66 @@ func (e *Engine[C, P]) before(limit clock.Ticks) (cpus.Exit, bool) {
 }
 
 // runBlocks executes a block and those that follow it by links, as far as nothing but the next block's
-// code is to be looked at between them. When every instruction must be looked at it executes the first.
+// code is to be looked at between them. It executes the first one alone when an observer is told of it.
 func (e *Engine[C, P]) runBlocks(b *Block[C, P], limit clock.Ticks) {
 	if b.phase != e.phase {
 		e.setPhase(b.phase)
 	}
 	if e.singly(b) {
-		e.runSingle(b, 0)
+		if e.toldWhole(b) {
+			e.runTold(b, limit)
+		} else {
+			e.runSingle(b, 0)
+		}
 		return
 	}
-	if e.until, e.settled = limit, 0; e.untimed.on {
+	e.runLinked(b, limit)
+}
+
+// toldWhole reports whether the observer is told of a block by one step, so that it is executed as if nobody looked. It is not where an
+// interrupt was delivered before, whose time would be taken for that of an exception in the block.
+func (e *Engine[C, P]) toldWhole(b *Block[C, P]) bool {
+	return e.blocks != nil && !b.single && e.Single == 0 && !b.stops && !e.debugs(b) && e.step.Stalls.Exception == 0
+}
+
+// runTold executes a block and those that follow it by links, one by one, and tells the observer of what was executed of each.
+func (e *Engine[C, P]) runTold(b *Block[C, P], limit clock.Ticks) {
+	s := &e.step
+	for {
+		insns := b.insns
+		e.beginStep(b, b.pc, int(b.end-b.pc))
+		e.left = len(insns)
+		e.runLinked(b, 0)
+		if e.left > 1 {
+			s.Last = int(insns[e.left-2].next - s.PC)
+		}
+		s.More = e.left - 1
+		e.endStep(int(insns[e.left-1].next - s.PC))
+		s.Last, s.More = 0, 0
+		if e.left < len(insns) || s.Exception != "" || e.Stop != 0 || e.broken {
+			return
+		}
+		e.bound(limit)
+		if b = e.onward(b); b == nil || b.phase != e.phase || !e.toldWhole(b) {
+			return
+		}
+	}
+}
+
+// bound has linked blocks end at a time.
+func (e *Engine[C, P]) bound(limit clock.Ticks) {
+	if e.until = limit; e.untimed.on {
 		e.until = min(limit, e.untimed.until)
 	}
 	if e.debugger != nil {
 		e.until = min(e.until, e.stops.At)
 	}
+}
+
+// runLinked executes a block and those that follow it by links, until a time.
+func (e *Engine[C, P]) runLinked(b *Block[C, P], limit clock.Ticks) {
+	e.bound(limit)
+	e.settled = 0
 	for {
 		for b.code != nil || e.translates(b) {
 			if b = e.runCode(b); b == nil {
@@ -250,6 +295,7 @@ func (e *Engine[C, P]) following(b *Block[C, P], limit clock.Ticks) *Block[C, P]
 // to it.
 func (e *Engine[C, P]) finish(b *Block[C, P], i int) {
 	faulted := e.Stop&StopFault != 0
+	e.left = i + 1
 	if faulted && e.isa.Faulted(&b.insns[i].Operands) {
 		e.R[PC] -= uint64(b.ops[i].Len)
 		e.settle(i)
@@ -287,6 +333,9 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) (n int, more bool
 				return i, false
 			}
 			if i == to || e.broken {
+				if e.settled < i {
+					e.settle(i)
+				}
 				return i, true
 			}
 		}
@@ -304,6 +353,7 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) (n int, more bool
 		if tracks {
 			e.depend(&b.ops[i])
 		}
+		e.joined = b.ops[i].Flags&fusedFirst != 0 && i+1 < to && !single && e.debugger == nil
 		leave := e.one(b, i)
 		if tracks {
 			e.followed(&b.ops[i])
@@ -321,7 +371,8 @@ func (e *Engine[C, P]) runSingly(b *Block[C, P], from, to int) (n int, more bool
 }
 
 // one executes and times one instruction, and reports whether the block ends with it. Afterwards
-// stepped says whether the instruction completed, so that traps may follow it.
+// stepped says whether the instruction completed, so that traps may follow it. The first instruction of a fused pair gets its time with the
+// second one, as the pair retires at once.
 func (e *Engine[C, P]) one(b *Block[C, P], i int) bool {
 	in := &b.insns[i]
 	e.idx = i
@@ -332,7 +383,9 @@ func (e *Engine[C, P]) one(b *Block[C, P], i int) bool {
 		e.finish(b, i)
 		return true
 	}
-	e.settle(i + 1)
+	if !e.joined {
+		e.settle(i + 1)
+	}
 	e.idx = between
 	return false
 }
@@ -355,6 +408,7 @@ func (e *Engine[C, P]) endStep(n int) {
 	if s.Code == nil {
 		s.Code = e.Code(s.Phys, n)
 	}
+	s.Code = s.Code[:min(n, len(s.Code))]
 	e.observer.Step(s)
 	e.step.Stalls = cpus.Stalls{}
 }

@@ -181,7 +181,7 @@ func (l *Lab) run(loop string, o measuring.Order) (*sample, error) {
 		return nil, err
 	}
 	s := &sample{ticks: r.Ticks - r.Interrupted, instructions: r.Instructions, by: map[string]clock.Ticks{}}
-	for phase, t := range tally.Time {
+	for phase, t := range tally.Time() {
 		if phase != image.PhaseIRQ {
 			s.phases[phase] = t
 		}

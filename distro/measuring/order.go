@@ -91,8 +91,8 @@ func (p *program) numberOf(workload string) (int, error) {
 	return i, nil
 }
 
-// Watch makes the observer of a region of interest. It is told of every instruction of it. Watch is called when the
-// region begins; neither may change the machine. A nil Watch is none.
+// Watch makes the observer of a region of interest. It is told of every instruction of it, or of runs of them if it is a
+// cpus.BlockObserver. Watch is called when the region begins; neither may change the machine. A nil Watch is none.
 type Watch func(m *sim.Machine) cpus.Observer
 
 // Region holds what was measured.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,8 @@ import (
 // program is the program that carries orders out, as far as its file tells.
 type program struct {
 	file    distro.File
-	word    int // bytes
+	word    int                  // bytes
+	marks   [len(markers)]uint64 // addresses of the markers
 	symbols map[string]elf.Symbol
 	text    uint64 // the address of the start of its file
 	code    elf.ProgHeader
@@ -46,23 +48,23 @@ func readProgram(f distro.File, bits int) (*program, error) {
 			return nil, fmt.Errorf("the program %s has no symbol %s: build it again", f.Name, name)
 		}
 	}
+	for i, name := range markers {
+		p.marks[i] = p.symbols[name].Value
+	}
 	return p, nil
 }
 
 // marker names the marker at an address; "" where none is.
 func (p *program) marker(pc uint64) string {
-	for _, name := range markers {
-		if p.symbols[name].Value == pc {
-			return name
-		}
+	if i := slices.Index(p.marks[:], pc); i >= 0 {
+		return markers[i]
 	}
 	return ""
 }
 
 // spans are the instructions of the markers.
 func (p *program) spans() (out [][2]uint64) {
-	for _, name := range markers {
-		at := p.symbols[name].Value
+	for _, at := range p.marks {
 		out = append(out, [2]uint64{at, at + 1})
 	}
 	return out

@@ -49,6 +49,12 @@ func (s *session) observe(o cpus.Observer) {
 	}
 }
 
+// Block implements cpus.BlockObserver, for a watcher that does.
+func (s *session) Block(pc uint64, code []byte) bool {
+	w, ok := s.watcher.(cpus.BlockObserver)
+	return ok && w.Block(pc, code)
+}
+
 // Step implements cpus.Observer.
 func (s *session) Step(st *cpus.Step) {
 	if s.watcher != nil && (s.all || st.CPU == 0) {

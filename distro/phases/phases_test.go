@@ -254,3 +254,66 @@ func TestARM(t *testing.T) {
 		require.Equal(t, s.Phase(&cpus.Step{PC: c.pc, Code: code, User: c.user}), c.want, "step %d at %#x is of phase", i, c.pc)
 	}
 }
+
+// TestTogether wants a step to tell of several instructions where they are of one phase: not of two functions or pages, of a program
+// and what is beside it, or of a system call.
+func TestTogether(t *testing.T) {
+	im, at := made(t)
+	s := phases.New(im)
+	const program = 0x7000_0000_0800
+	s.Programs([][2]uint64{{program, program + 0x20}})
+	first := at["find_uprobe"]
+	end := first + 1
+	for sym, _, _ := im.At(end); sym.Addr == first; sym, _, _ = im.At(end) {
+		end++
+	}
+	const other = 0x400ff8
+	for _, x := range []struct {
+		name string
+		pc   uint64
+		code string
+		want bool
+	}{
+		{"a function", first, "\x90\x90\x90", true},
+		{"all of it", first, string(make([]byte, end-first)), true},
+		{"two functions", end - 1, "\x90\x90", false},
+		{"the end of one", end - 1, "\x90", true},
+		{"no function", other, "\x90\x90\x90", true},
+		{"a page", other, "\x90\x90\x90\x90\x90\x90\x90\x90", true},
+		{"two pages", other, "\x90\x90\x90\x90\x90\x90\x90\x90\x90", false},
+		{"a system call", other, "\x90\x0f\x05", false},
+		{"half a system call", other, "\x90\x05\x0f", true},
+		{"a program", program, string(make([]byte, 0x20)), true},
+		{"in front of a program", program - 2, "\x90\x90", true},
+		{"up to a program", program - 2, "\x90\x90\x90", false},
+		{"the end of a program", program + 0x1f, "\x90\x90", false},
+		{"behind a program", program + 0x20, "\x90\x90", true},
+	} {
+		require.Equal(t, s.Together(x.pc, []byte(x.code)), x.want, "%s: told together", x.name)
+	}
+}
+
+// TestRuns follows runs of instructions: the last one tells what leads on, and the first one where they are.
+func TestRuns(t *testing.T) {
+	im, _ := made(t)
+	s := phases.New(im)
+	sym, ok := im.Symbol(linuxtest.Name(12)[1:])
+	require.Need(t, ok, "the made-up kernel has no %s", linuxtest.Name(12))
+	other := sym.Addr
+	const trampoline, loads = 0xffffffffc0201000, "\x90\x48\xc7\xc0\x50\x01\x00\x00"
+	for i, x := range []struct {
+		step cpus.Step
+		want image.Phase
+	}{
+		{cpus.Step{PC: 0x400100, Code: []byte("\x90\xe9\x00\x00\x00\x00"), Last: 1, User: true}, image.PhaseUser},
+		{cpus.Step{PC: other, Code: []byte("\x90\xe9\x00\x00\x00\x00"), Last: 1}, image.PhaseOther},
+		{cpus.Step{PC: trampoline, Code: []byte("\x90\x90"), Last: 1}, image.PhaseDetour},
+		{cpus.Step{PC: other, Code: []byte("\xe9\x90\x90\x90\x90\x90"), Last: 5}, image.PhaseOther},
+		{cpus.Step{PC: trampoline + 0x1000, Code: []byte("\x90")}, image.PhaseEntry},
+		{cpus.Step{PC: 0x3ff000, Code: []byte(loads), Last: 1, User: true}, image.PhaseUser},
+		{cpus.Step{PC: 0x3ff008, Code: []byte("\x0f\x05"), User: true}, image.PhaseEntry},
+		{cpus.Step{PC: 0x3ff000, Code: []byte(loads), Last: 1, User: true}, image.PhaseEntry},
+	} {
+		require.Equal(t, s.Phase(&x.step), x.want, "step %d at %#x is of phase", i, x.step.PC)
+	}
+}

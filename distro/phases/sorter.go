@@ -30,7 +30,7 @@ type Sorter struct {
 	arch    *arch
 	names   map[string]image.Phase
 	heads   []head
-	known   map[uint64]image.Phase // by the address of an instruction in the kernel's text
+	known   []known                // of instructions in the kernel's text, by the lowest bits of their addresses
 	pages   map[uint64]image.Phase // outside the kernel's text
 	program uint64                 // page of the first instruction in user mode
 
@@ -50,6 +50,15 @@ type Sorter struct {
 	found   bool              // it has come to the probe
 	calling map[uint64]caller // by block: code of user mode with which kernels make such calls
 }
+
+// known is the phase of the function at an address, or nothing at 0.
+type known struct {
+	pc    uint64
+	phase image.Phase
+}
+
+// mostKnown bounds how many are kept.
+const mostKnown = 1 << 14
 
 // caller is code that kernels map into programs for their probes: it makes a system call by number at an address.
 type caller struct {
@@ -73,7 +82,7 @@ type head struct {
 // New returns a sorter for a machine with a kernel that has the symbols of im.
 func New(im *image.Image) *Sorter {
 	s := &Sorter{
-		im: im, arch: &x86, names: map[string]image.Phase{}, known: map[uint64]image.Phase{}, pages: map[uint64]image.Phase{},
+		im: im, arch: &x86, names: map[string]image.Phase{}, known: make([]known, mostKnown), pages: map[uint64]image.Phase{},
 		last: image.PhaseOther, calling: map[uint64]caller{},
 	}
 	s.read(table)
@@ -119,8 +128,31 @@ func (s *Sorter) Phase(st *cpus.Step) image.Phase {
 	if p == anybody {
 		p = s.last
 	}
-	s.last, s.jump, s.call = p, s.arch.jump.of(st.Code), s.arch.call.of(st.Code) || s.arch.callBy.of(st.Code)
+	last := st.Code[min(st.Last, len(st.Code)):]
+	s.last, s.jump, s.call = p, s.arch.jump.of(last), s.arch.call.of(last) || s.arch.callBy.of(last)
 	return p
+}
+
+// Together reports whether a straight run of instructions is of one phase whenever it is executed, so that one step may tell of it: it
+// lies in one function, page and program, and makes no system call, which may be a probe's.
+func (s *Sorter) Together(pc uint64, code []byte) bool {
+	end := pc + uint64(len(code)) - 1
+	first, _, ok := s.im.At(pc)
+	last, _, also := s.im.At(end)
+	if ok != also || first.Addr != last.Addr || !ok && pc>>pageBits != end>>pageBits {
+		return false
+	}
+	for _, p := range s.programs {
+		if pc < p[0] && p[0] <= end || pc < p[1] && p[1] <= end {
+			return false
+		}
+	}
+	for i := range code {
+		if s.arch.syscall.of(code[i:]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Sorter) phase(st *cpus.Step) image.Phase {
@@ -283,8 +315,8 @@ func (s *Sorter) calls(st *cpus.Step) (caller, bool) {
 		}
 	}
 	s.number = 0
-	if s.arch.number.of(st.Code) && len(st.Code) == 7 {
-		s.number = binary.LittleEndian.Uint32(st.Code[3:])
+	if last := st.Code[min(st.Last, len(st.Code)):]; s.arch.number.of(last) && len(last) == 7 {
+		s.number = binary.LittleEndian.Uint32(last[3:])
 	}
 	c, ok := s.calling[block]
 	return c, ok
@@ -293,8 +325,9 @@ func (s *Sorter) calls(st *cpus.Step) (caller, bool) {
 // symbol is the phase of the function at an address, by the first of its names that the table has; false outside the
 // kernel's text.
 func (s *Sorter) symbol(pc uint64) (image.Phase, bool) {
-	if p, ok := s.known[pc]; ok {
-		return p, true
+	at := &s.known[pc%mostKnown]
+	if at.pc == pc && pc != 0 {
+		return at.phase, true
 	}
 	sym, _, ok := s.im.At(pc)
 	if !ok {
@@ -306,7 +339,7 @@ func (s *Sorter) symbol(pc uint64) (image.Phase, bool) {
 			p = s.named(other.Name)
 		}
 	}
-	s.known[pc] = p
+	*at = known{pc, p}
 	return p, true
 }
 

@@ -112,7 +112,7 @@ func (b *bench) run(p *schema.Point, o measuring.Order, watch func(*sim.Machine)
 	if err != nil {
 		return nil, err
 	}
-	return stretchOf(r, p.Target.ISA.Exceptions, tally.Time, attached)
+	return stretchOf(r, p.Target.ISA.Exceptions, tally.Time(), attached)
 }
 
 // stretchOf is a region with its time by phase, on a processor whose exceptions have names, with what was attached.

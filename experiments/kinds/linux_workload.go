@@ -164,8 +164,12 @@ type awake struct {
 
 // Step implements cpus.Observer.
 func (a *awake) Step(s *cpus.Step) {
-	own := *s
 	slept := a.m.Slept(s.CPU)
+	if slept == a.slept {
+		a.to.Step(s)
+		return
+	}
+	own := *s
 	own.Start += min(slept-a.slept, s.End-s.Start)
 	a.slept = slept
 	a.to.Step(&own)
@@ -176,6 +180,20 @@ type ofCPUs []cpus.Observer
 
 // Step implements cpus.Observer.
 func (o ofCPUs) Step(s *cpus.Step) { o[s.CPU].Step(s) }
+
+// together are observers of all CPUs. One step may tell them of a run of instructions that has one phase and enters no program.
+type together struct {
+	ofCPUs
+	phases   *phases.Sorter
+	programs []attaching.Program
+}
+
+// Block implements cpus.BlockObserver.
+func (o *together) Block(pc uint64, code []byte) bool {
+	return o.phases.Together(pc, code) && !slices.ContainsFunc(o.programs, func(p attaching.Program) bool {
+		return pc < p.Entry() && p.Entry()-pc < uint64(len(code))
+	})
+}
 
 // runWorkload runs the program of a point once. A command that fails is an error with what it has said.
 func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watch func(*sim.Machine) cpus.Observer) (*working, error) {
@@ -194,7 +212,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 		if attached != nil {
 			hit.tell, hit.of, hit.n = m.Note, attached.Programs, make([]int64, len(attached.Programs))
 		}
-		var each ofCPUs
+		var each together
 		var beside cpus.Observer
 		if watch != nil {
 			beside = watch(m)
@@ -212,9 +230,13 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 			if beside != nil {
 				to = append(to, beside)
 			}
-			each = append(each, sim.Phased(sorter, to...))
+			each.ofCPUs = append(each.ofCPUs, sim.Phased(sorter, to...))
+			each.phases = sorter
 		}
-		return each
+		if each.programs = hit.of; watch != nil {
+			return each.ofCPUs // which is told of every instruction
+		}
+		return &each
 	})
 	if err != nil {
 		return nil, err
@@ -223,7 +245,7 @@ func runWorkload(p *schema.Point, lab *measuring.Lab, l *schema.LinuxProbe, watc
 	if err != nil {
 		return nil, err
 	}
-	r.phases = tally.Time
+	r.phases = tally.Time()
 	r.profile, err = merged(profiles)
 	return r, err
 }

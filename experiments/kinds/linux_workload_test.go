@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"kprobesim/cpus"
 	"kprobesim/distro"
 	"kprobesim/distro/rootfs/imagetest"
 	"kprobesim/experiments/exptest"
@@ -21,6 +22,7 @@ import (
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/results"
+	"kprobesim/sim"
 )
 
 // TestLinuxWorkload runs a program of busybox under each probe. Hits are exact: 20 blocks and
@@ -30,6 +32,7 @@ func TestLinuxWorkload(t *testing.T) {
 	p := workload(t, "linux-workload", nil)
 	pt := require.Must(p.Point("kprobe"))(t)
 	one := require.Must(kinds.Measure(pt))(t)
+	sameWatched(t, pt, one)
 	busybox := require.Must(os.ReadFile(filepath.Join(os.Getenv(planning.KernelFolder), "busybox/bin/busybox")))(t)
 	var l imagetest.Layout
 	root := filepath.Join(t.TempDir(), "image.tar")
@@ -44,6 +47,24 @@ func TestLinuxWorkload(t *testing.T) {
 	moved.Replicate = 1
 	three := require.Must(kinds.Measure(&moved))(t)
 	require.That(t, !reflect.DeepEqual(one, three), "memory at other places costs the same")
+}
+
+// sameWatched wants a point to be measured in the same way when somebody is told of every instruction, and not of blocks.
+func sameWatched(t *testing.T, p *schema.Point, want *kinds.Measurement) {
+	t.Helper()
+	n := 0
+	got := require.Must(kinds.Observed(p, func(*sim.Machine) cpus.Observer { return (*counting)(&n) }))(t)
+	require.That(t, n > 10_000, "%d instructions are told of", n)
+	require.That(t, reflect.DeepEqual(got, want), "watched, the measurement is another one:\n%+v\n%+v", got.Quantities, want.Quantities)
+}
+
+// counting counts the steps that it is told of, which are of one instruction each.
+type counting int
+
+func (c *counting) Step(s *cpus.Step) {
+	if *c++; s.More != 0 {
+		*c = -1 << 40
+	}
 }
 
 // TestLinuxWorkloadOnARM runs a program that writes 20 times under a kernel of ARM. It prints what it prints under qemu, and each write
@@ -278,6 +299,7 @@ func TestLinuxWorkloadUser(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
+		sameWatched(t, pt, m)
 		values, sum := valuesOf(t, pt, m), 0.0
 		for _, phase := range kinds.LinuxPhases() {
 			sum += values[results.PhaseMetric(phase.String())]
