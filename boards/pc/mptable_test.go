@@ -35,8 +35,18 @@ func TestFirmware(t *testing.T) {
 				size = 20
 				require.That(t, int(e[1]) == kinds[0] && e[3]&1 != 0 && (e[3]&2 != 0) == (e[1] == 0), "%d CPUs: processor % x", n, e[:size])
 			}
-			if kinds[e[0]]++; e[0] == 2 {
+			switch kinds[e[0]]++; e[0] {
+			case 2:
 				ioapic = e[:size]
+			case 3:
+				pin := e[5]
+				if pin == 0 {
+					pin = 2
+				}
+				require.Equal(t, [8]byte(e), [8]byte{3, 0, 0, 0, 0, e[5], ioapic[1], pin}, "%d CPUs: an interrupt of the bus goes to the I/O APIC by", n)
+			case 4:
+				what, pin := []byte{3, 1}[kinds[4]-1], byte(kinds[4]-1) // ExtINT, then NMI
+				require.Equal(t, [8]byte(e), [8]byte{4, what, 0, 0, 0, 0, 0xff, pin}, "%d CPUs: an interrupt goes to all local APICs by", n)
 			}
 			e = e[size:]
 		}

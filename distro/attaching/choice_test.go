@@ -105,3 +105,11 @@ func TestDescribe(t *testing.T) {
 	l.specs[argumentsMap].ValueSize = 216
 	require.Error(t, require.Err(a.describe("8@%rax")), "elements of __bpf_usdt_specs have 216 bytes, and not 208", "another layout")
 }
+
+// TestNumbersOfEvents holds the numbers of the kernel's own events (include/uapi/linux/perf_event.h, enum perf_sw_ids).
+func TestNumbersOfEvents(t *testing.T) {
+	const cpuClock, pageFaults, contextSwitches, cpuMigrations = 0, 2, 3, 4
+	require.Equal(t, fmt.Sprint(events()), fmt.Sprint(map[string]uint64{
+		"cpu-clock": cpuClock, "page-faults": pageFaults, "context-switches": contextSwitches, "cpu-migrations": cpuMigrations,
+	}), "events have the numbers")
+}

@@ -171,7 +171,11 @@ func TestFolder(t *testing.T) {
 	pt := exptest.PointOf(t, exptest.E5410, "k")
 	_, err := s.Measure(func(*schema.Point) (*kinds.Measurement, error) { return &kinds.Measurement{}, nil })(pt)
 	require.NoError(t, errors.Join(err, s.Close()))
-	if kept, _ := filepath.Glob(filepath.Join(out, keeping.Folder, "*")); len(kept) != 1 || filepath.Base(kept[0]) != "0123456789abcdef" {
-		t.Errorf("kept in %q", kept)
-	}
+	kept, _ := filepath.Glob(filepath.Join(out, keeping.Folder, "*"))
+	require.Need(t, len(kept) == 1 && filepath.Base(kept[0]) == "0123456789abcdef", "kept in %q", kept)
+	files := require.Must(filepath.Glob(filepath.Join(kept[0], "*")))(t)
+	require.Need(t, len(files) == 1, "%q", files)
+	other := filepath.Join(out, "other")
+	require.NoError(t, os.WriteFile(other, nil, 0o644))
+	require.Equal(t, require.Must(os.Stat(files[0]))(t).Mode(), require.Must(os.Stat(other))(t).Mode(), "others may read it: the mode is")
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"crypto/sha256"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -115,4 +116,14 @@ func TestKeyHasAll(t *testing.T) {
 	})
 	slices.Sort(none)
 	require.Equal(t, strings.Join(slices.Compact(none), " "), strings.Join(strings.Fields(noKey), " "), "what changes no key")
+}
+
+// TestNumbersAreWhole wants numbers that differ in their last digit to be told apart.
+func TestNumbersAreWhole(t *testing.T) {
+	for _, x := range [][2]any{
+		{1.1, math.Nextafter(1.1, 2)}, {int64(math.MinInt64), int64(math.MinInt64 + 1)}, {uint64(math.MaxUint64), uint64(math.MaxUint64 - 1)}, {"a1", "a2"}, {true, false},
+	} {
+		a, b := appendPlain(nil, reflect.ValueOf(x[0])), appendPlain(nil, reflect.ValueOf(x[1]))
+		require.That(t, string(a) != string(b), "%v and %v are %s", x[0], x[1], a)
+	}
 }

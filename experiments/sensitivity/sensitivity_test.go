@@ -216,3 +216,9 @@ func TestNotesOfAFit(t *testing.T) {
 		require.That(t, strings.HasPrefix(text, x.want) && (text == "") == (x.want == ""), "%d fitted: %q; want %q", x.fitted, text, x.want)
 	}
 }
+
+// TestCollectionsAreRefused names the experiments of a collection, also of one.
+func TestCollectionsAreRefused(t *testing.T) {
+	err := (&Analysis{}).check(&schema.Plan{Name: "all", Kind: schema.KindOverhead, Collected: []string{"one"}})
+	require.Error(t, err, "all collects experiments on several machines: name one of them: [one]", "a collection of one")
+}
