@@ -36,9 +36,13 @@ func (c *Core) freezeLoads(w []uint64, d ticks) []uint64 {
 	q, bound := c.loads, d
 	head := len(w)
 	w = append(w, 0)
+	taken := 0
+	if p := c.pipes; p != nil && p.at == d {
+		taken = p.filled
+	}
 	for i := range q.retired {
 		if c.pipes != nil {
-			bound = max(bound, d+ticks(i/c.pipes.width)*clock.PerCycle)
+			bound = max(bound, d+ticks((taken+i)/c.pipes.width)*clock.PerCycle)
 		} else if i > 0 {
 			bound += c.leastIssue // of the load before; a load waits for its entry and then for its slots
 		}

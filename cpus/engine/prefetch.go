@@ -140,7 +140,7 @@ func (c *Core) addressed() ticks {
 		return soon
 	}
 	op := &c.cur.ops[c.idx]
-	return max(soon, c.ready[op.Base&regMask], c.ready[op.Index&regMask])
+	return max(soon, c.ready[c.pointer(op.Base)&regMask], c.ready[op.Index&regMask])
 }
 
 // find returns a line that was sent for and not asked for since, or nil.

@@ -160,3 +160,19 @@ func TestPrefetchStaysInPage(t *testing.T) {
 		t.Errorf("line %#x is in the second level: %t", line<<6, !want)
 	}
 }
+
+// TestAddressOfTheStackIsThePointers asks when a push or a pop knows its address: when the stack pointer does. What the one before it has
+// had is not in the state that the memo keeps.
+func TestAddressOfTheStackIsThePointers(t *testing.T) {
+	c := newToy(t, toyConfig(cpus.Window, 64), 1<<20, 0x1000, [4]byte{toyHalt})
+	c.cur, c.idx = &timed{ops: []Op{{Base: stackAddress, Index: c.sink}, {Base: c.stack, Index: c.sink}}}, 0
+	soon := c.dispatch + c.leastIssue
+	for _, x := range []struct{ pointer, before, want ticks }{
+		{0, soon + 600, soon}, {soon + 60, soon + 600, soon + 60}, {soon + 600, 0, soon + 600},
+	} {
+		c.ready[c.stack&regMask], c.ready[stackAddress] = x.pointer, x.before
+		for c.idx = range 2 {
+			require.Equal(t, c.addressed(), x.want, "the pointer is known at %d, instruction %d knows its address at", x.pointer, c.idx)
+		}
+	}
+}

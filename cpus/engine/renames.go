@@ -24,14 +24,19 @@ func (c *Core) loadPipes(op *Op, u *pipePrice, d ticks, a *access) (_, ready tic
 // placeName names the registers of an address. The zero value names none.
 type placeName uint16
 
+// pointer is the register that an operand's base is. What moves the stack pointer has stackAddress, which holds another instruction's
+// until it is scheduled.
+func (c *Core) pointer(base uint8) uint8 {
+	if base == stackAddress {
+		return c.stack
+	}
+	return base
+}
+
 // nameOf names the registers of an operand. The stack pointer has one name, wherever pushes and pops have moved it: the core adds
 // up by how much.
 func (c *Core) nameOf(op *Op) placeName {
-	base := op.Base
-	if base == stackAddress {
-		base = c.stack
-	}
-	n := 1<<15 | placeName(base&regMask)<<7
+	n := 1<<15 | placeName(c.pointer(op.Base)&regMask)<<7
 	if op.Flags&Indexed != 0 {
 		n |= placeName(op.Index&regMask)<<1 | 1
 	}
