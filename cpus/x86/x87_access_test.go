@@ -72,9 +72,13 @@ func TestX87AccessIsRefused(t *testing.T) {
 				{"a byte less", freeSel, 0x93, x.size - 2, false, vecGP},
 				{"all of it", freeSel, 0x93, x.size - 1, false, none},
 				{"read-only", freeSel, 0x91, x.size - 1, false, map[bool]int{true: vecGP, false: none}[x.stores]},
+				{"the end of a page", freeSel, 0x93, 0x1000, false, none},
 				{"two pages", freeSel, 0x93, 0xfff, true, vecPF},
 			} {
 				at := uint64(0)
+				if place.limit == 0x1000 {
+					at = 0x1000 - x.size
+				}
 				if place.page {
 					at = (0x1000 - x.size/2) &^ 63 // an image of fxsave is aligned, and an area of xsave
 					if x.size/2 < 16 {
