@@ -70,7 +70,14 @@ var (
 // Registers, memory, times and counters are the same, at several points on the way. By the seed turns are by time or by
 // instructions, and the first half without a cost model. Span has addresses of code.
 func HostDecidesNothing[C cpus.CPU](t *testing.T, span [2]uint64, build func(t *testing.T, n int, seed uint64) *Rig[C]) {
+	var seeds []uint64
 	for seed := *firstChurn; seed < *firstChurn+*churns; seed++ {
+		seeds = append(seeds, seed)
+	}
+	if *firstChurn == 0 { // these have cores with pipes, prefetchers and tagged predictors
+		seeds = append(seeds, hosttools.Share(t, "further programs", 4, []uint64{24, 36, 48, 60})...)
+	}
+	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			hostDecidesNothing(t, span, seed, func() *Rig[C] { return build(t, 1+int(seed%4), seed) })
 		})

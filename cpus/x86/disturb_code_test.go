@@ -79,6 +79,10 @@ func (c *churn) gadget() {
 		c.disp(c.data()&^7, 0xf0, 0xff, 0x87)    // lock incl
 		c.disp(c.data(), 0x0f, 0x31, 0x89, 0x87) // rdtsc; mov %eax,disp(%rdi)
 	case 18: // a function
+		if c.cold && c.rng.IntN(3) != 0 {
+			c.coldStack()
+			return
+		}
 		c.add8(0xe8, 2, 0, 0, 0, 0xeb, 2, 0x90, 0xc3) // call 1f; jmp 2f; 1: nop; ret; 2:
 	case 19: // an indirect jump to another gadget each time
 		c.disp(0x1ff, 0xfe, 0x87)       // incb disp(%rdi)
@@ -94,6 +98,25 @@ func (c *churn) gadget() {
 		c.disp(at, 0x8d, 0x97)                   // lea disp(%rdi),%edx
 		c.disp(at, 0x89, 0x02, 0x90, 0x8b, 0x8f) // mov %eax,(%rdx); nop; mov disp(%rdi),%ecx
 	}
+}
+
+// coldStack pushes and pops in lines further on each time, of which some are on their way.
+func (c *churn) coldStack() {
+	wide := func(code ...byte) []byte {
+		if c.isa.Bits == 64 {
+			return append([]byte{0x48}, code...)
+		}
+		return code
+	}
+	c.disp(0x1fe, 0xfe, 0x87)                 // incb disp(%rdi)
+	c.disp(0x1fe, 0x0f, 0xb6, 0x87)           // movzbl disp(%rdi),%eax
+	c.add8(0x83, 0xe0, 0x7f, 0xc1, 0xe0, 7)   // and $127,%eax; shl $7,%eax
+	c.add8(wide(0x89, 0xe2)...)               // mov %rsp,%rdx
+	c.disp(0x1000, wide(0x8d, 0xa4, 0x07)...) // lea disp(%rdi,%rax),%rsp
+	for range 1 + c.rng.IntN(6) {
+		c.add8([]byte{0x50, 0x59, 0x59, 0x90}[c.rng.IntN(4)]) // push %rax, pop %rcx
+	}
+	c.add8(wide(0x89, 0xd4)...) // mov %rdx,%rsp
 }
 
 // odd adds something seldom: single steps, exceptions, many bytes at once, the end of a page.

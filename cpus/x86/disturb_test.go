@@ -42,6 +42,7 @@ type churn struct {
 	begun []int  // where gadgets begin
 	moves []uint64
 	loops int
+	cold  bool // pushes and pops miss the first level
 }
 
 // site is a place in the code with bytes that it may have.
@@ -67,6 +68,7 @@ func newChurn(t *testing.T, n int, seed uint64) *churn {
 			w.cfg.BackEnd.StoreQueue, w.cfg.BackEnd.MissBuffers = true, 2
 		}
 	}
+	c.cold = seed >= 24
 	c.write()
 	c.rig.Fill(n, c.rng, c.cpu)
 	return c
