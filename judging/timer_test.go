@@ -309,3 +309,13 @@ func TestMoments(t *testing.T) {
 	require.NoError(t, Moments(ctx, 10, 30, func(int) (bool, error) { calls++; return true, nil }))
 	require.Equal(t, calls, 1, "calls behind the end of a context")
 }
+
+// TestCodeIsNotData wants a block that stores into its own code to raise an exception, and not to be given a page there.
+func TestCodeIsNotData(t *testing.T) {
+	p := NewPricer(machine(t, "epyc-7713"))
+	store := func(page byte) error { // mov %eax,page
+		return require.Err(p.Pages([]byte{0x89, 0x04, 0x25, 0, 0, 0, page}))
+	}
+	require.NoError(t, store(0x60))
+	require.Error(t, store(codePage>>24), "it raises an exception", "a store into code")
+}
