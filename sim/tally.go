@@ -44,9 +44,6 @@ func (t *Tally) Time() map[image.Phase]clock.Ticks {
 	return out
 }
 
-// Count is the number of instructions of a phase.
-func (t *Tally) Count(p image.Phase) int { return t.count[p] }
-
 // Phased is an observer that passes steps on with phases that others tell than the image.
 func Phased(p Phases, to ...cpus.Observer) cpus.Observer { return &phased{p, to, cpus.Step{}} }
 

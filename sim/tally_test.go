@@ -32,7 +32,7 @@ func TestTally(t *testing.T) {
 	time := tally.Time()
 	require.That(t, (time[image.PhaseEvent]+time[image.PhaseRethook]) == want && len(time) == 2, "%v, want a sum of %d", time, want)
 	by := byPhase(t, profile)
-	require.That(t, len(by) == 2 && by["event"][0] == int64(tally.Count(image.PhaseEvent)) && by["rethook"][0] == int64(tally.Count(image.PhaseRethook)), "the profile has %v, the tally %v", by, tally)
+	require.That(t, len(by) == 2 && by["event"][0] == int64(tally.count[image.PhaseEvent]) && by["rethook"][0] == int64(tally.count[image.PhaseRethook]), "the profile has %v, the tally %v", by, tally.count[:image.PhaseRethook+1])
 	late := NewTally(OfSteps{})
 	late.Step(&cpus.Step{End: 10 * clock.PerCycle, Stalls: cpus.Stalls{Exception: 8 * clock.PerCycle}, Exception: "trap"})
 	late.Step(&cpus.Step{Start: 10 * clock.PerCycle, End: 11 * clock.PerCycle, Phase: uint8(image.PhaseEntry)})

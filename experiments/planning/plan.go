@@ -172,7 +172,7 @@ func (p *planner) point(root *doc.Node, c, machine []doc.Setting) {
 		p.errs.Add(at(root, "replicate"), "replicate: kind %s has but number 0: %s", e.Kind, once)
 	}
 	m := p.machineOf(root, e, machine)
-	if m != nil && e.Kernel.CPUs<<m.CPU.Predictor.TableBits > mostCounters { // one CPU may have any
+	if m != nil && e.Kernel.CPUs<<m.CPU.Predictor.TableBits > mostCounters { // 0 CPUs are one, which may have the largest predictor
 		p.errs.Add(at(root, "kernel", "cpus"), "kernel.cpus: predictors of %d CPUs with 2^%d counters each (predictor.table_bits) take "+
 			"more than 1 GiB of the host: use fewer of either", e.Kernel.CPUs, m.CPU.Predictor.TableBits)
 	}
