@@ -71,6 +71,10 @@ func TestDebugRegistersAgainstHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	known := departuresOf(t)
 	traps := 0
+	store := debugCase{code: []byte{0x88, 0x43, 0}, kind: [4]uint64{watchWrites}, dr7: 1 | watchWrites<<16}
+	if some, err := store.onHost(t); err == nil && len(some) == 0 {
+		hosttools.Unable(t, "comparing debug registers with the host's", "its hypervisor takes them and never tells of a watched store")
+	}
 	for i := range 60 {
 		x := drawDebugCase(rng)
 		want, err := x.onHost(t)

@@ -1,11 +1,18 @@
 package x86
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Selectors that user mode may ask about: what Linux has at them, and none.
 var selectors = []uint16{0, 3, userDS, userDS &^ 3, userCS, userCS32, kernelCS, kernelDS | 3, 0x7ffb, 0xfffc}
 
 func buildSelectors(g *gen) {
+	selectors := selectors
+	if g.wide {
+		selectors = slices.DeleteFunc(slices.Clone(selectors), func(s uint16) bool { return s == userCS32 })
+	}
 	for _, op := range []byte{0x02, 0x03} { // lar, lsl
 		for _, w := range []int{2, 4, 8} {
 			for _, sel := range selectors {

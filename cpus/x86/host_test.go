@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,15 +65,21 @@ func TestAgainstHost(t *testing.T) {
 	}
 	known := departuresOf(t)
 	ran, whole := map[function]bool{}, true
+	wide := slices.ContainsFunc(abis(), func(a abi) bool { return a.bits == 32 && a.runs(t) != nil })
 	for _, a := range abis() {
 		t.Run(fmt.Sprintf("%d bits", a.bits), func(t *testing.T) {
 			if err := a.runs(t); err != nil {
 				whole = false
 				hosttools.Unable(t, fmt.Sprintf("the comparison with the host's processor in its mode of %d bits", a.bits), err.Error())
 			}
+			canonical := a.needsCanonical(t)
+			if canonical {
+				hosttools.Partly(t, "instructions with a stack pointer in no canonical form beside the host's", "its hypervisor delivers no exception of theirs")
+			}
 			for i, x := range groups {
 				t.Run(x.name, func(t *testing.T) {
 					g := newGen(a.bits, uint64(i)+1, scale)
+					g.wide, g.canonical = wide, canonical
 					x.build(g)
 					compareGroup(t, g, a, known, ran)
 				})
@@ -100,7 +107,7 @@ func compareGroup(t *testing.T, g *gen, a abi, known *departures, ran map[functi
 	}
 	h := harness(len(vs), a)
 	text := layout(h, g.forms)
-	out := runNatively(t, h, text, of, vs)
+	out := runNatively(t, g, h, text, of, vs)
 	sim := newUserSim(t, a, text, h.labels["save"])
 	bad, decoder := 0, &CPU{long: a.bits == 64}
 	for i, v := range vs {
@@ -145,20 +152,42 @@ func layout(h *host, forms []*form) []byte {
 	return text
 }
 
-// runNatively writes and executes the program.
-func runNatively(t *testing.T, h *host, text []byte, of []*form, vs []*vector) []byte {
+// needsCanonical tries an exception under a stack pointer in no canonical form. A hypervisor that delivers exceptions in the place of
+// the processor may try for ever.
+func (a abi) needsCanonical(t *testing.T) bool {
+	if a.bits == 32 {
+		return false
+	}
+	g := newGen(a.bits, 1, 1)
+	f := g.raw("ud2", 0, 0x0f, 0x0b).also(func(v *vector) { v.regs[rsp] = 1 << 62 })
+	h := harness(1, a)
+	_, err := natively(t, h, layout(h, g.forms), []*form{f}, []*vector{g.vector(f)}, 5*time.Second)
+	return err != nil
+}
+
+// runNatively is natively for a program that must come to its end. Where stack pointers must be in canonical form, an interrupt may have struck
+// an instruction that computes with one as if it were a number: then it is tried again.
+func runNatively(t *testing.T, g *gen, h *host, text []byte, of []*form, vs []*vector) []byte {
+	out, err := natively(t, h, text, of, vs, hostPatience)
+	for tries := 0; g.canonical && err != nil && tries < 2; tries++ {
+		out, err = natively(t, h, text, of, vs, hostPatience)
+	}
+	require.Need(t, err == nil, "the program of vectors failed on the host: %v", err)
+	require.Need(t, len(out) == len(vs)*outcomeBytes, "%d bytes of results for %d vectors of %d", len(out), len(vs), outcomeBytes)
+	return out
+}
+
+// natively writes and executes the program.
+func natively(t *testing.T, h *host, text []byte, of []*form, vs []*vector, patience time.Duration) ([]byte, error) {
 	var table []byte
 	for i, v := range vs {
 		table = append(table, v.bytes(of[i].at)...)
 	}
 	path := filepath.Join(t.TempDir(), "vectors")
 	require.NoError(t, os.WriteFile(path, program(h, text, table, len(vs)), 0o700))
-	ctx, cancel := context.WithTimeout(t.Context(), hostPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	out, err := osexec.CommandContext(ctx, path).Output()
-	require.Need(t, err == nil, "the program of vectors failed on the host: %v", err)
-	require.Need(t, len(out) == len(vs)*outcomeBytes, "%d bytes of results for %d vectors of %d", len(out), len(vs), outcomeBytes)
-	return out
+	return osexec.CommandContext(ctx, path).Output()
 }
 
 const comparedFlags = arith | flagDF | flagAC | flagID | flagNT

@@ -46,6 +46,9 @@ type gen struct {
 	next  uint64 // address of the next form
 	scale int    // vectors of a usual form
 	shape int
+	wide  bool // the host executes no programs of 32 bits, and so has no segment for their code
+	// canonical says that the host's stack pointers must be addresses in canonical form.
+	canonical bool
 }
 
 func newGen(bits int, seed uint64, scale int) *gen {
@@ -247,8 +250,14 @@ func (g *gen) vector(f *form) *vector {
 			v.regs[i] = 0
 		}
 	}
+	if g.canonical {
+		v.regs[rsp] = signed48(v.regs[rsp])
+	}
 	return v
 }
+
+// signed48 makes an address in canonical form of any number.
+func signed48(va uint64) uint64 { return uint64(int64(va<<16) >> 16) }
 
 func (v *vector) String() string {
 	s := fmt.Sprintf("flags %#x", v.flags)

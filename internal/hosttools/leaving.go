@@ -46,6 +46,12 @@ func Unable(tb testing.TB, what, why string) {
 	tb.Skip(NotHere + oneLine(what+"; "+why))
 }
 
+// Partly says that a test goes on without a part that needs a host of another kind.
+func Partly(tb testing.TB, what, why string) {
+	tb.Helper()
+	tb.Log(NotHere + oneLine(what+"; "+why))
+}
+
 // Long leaves out a test that takes long, unless long tests are asked for. It says where the same is shown in less time.
 func Long(tb testing.TB, what, instead string) {
 	tb.Helper()
