@@ -75,7 +75,7 @@ func vanish(t *testing.T, w *crowd, a *ambush) {
 }
 
 // answered tells kernels in which every change of text waits for an answer of all CPUs.
-func answered(w *crowd) bool { return w.k.jump != nil && w.k.jump.Patchings[0] == PatchBatch }
+func answered(w *crowd) bool { return w.k.arch.SyncsBreakpoints }
 
 // A CPU has seen that there is a post handler, and before it calls it the last probe that has one leaves; or
 // it is in the function of a jprobe, and before it comes back the jprobe leaves the others.

@@ -23,6 +23,8 @@ type Arch struct {
 	// StopsToRestore says that the machine stands still while an instruction comes back in the place of its
 	// breakpoint. Elsewhere that is a store.
 	StopsToRestore bool
+	// SyncsBreakpoints says that arming and disarming wait until every CPU has synchronized behind the breakpoint that came or went.
+	SyncsBreakpoints bool
 
 	// First is how the probed instruction runs at a hit: Stepped, or Emulated where the processor cannot
 	// step. Then is how it runs once the guest has set the member Learned of struct kprobe to 1: Boosted

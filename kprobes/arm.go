@@ -20,7 +20,7 @@ func (k *Kprobes) armSite(c Caller, s *site) error {
 		return err
 	}
 	s.text = textProbed
-	return nil
+	return k.sync(c, stepBreakpoint)
 }
 
 // rearm arms a site that has been registered and asks for its jump.
@@ -76,7 +76,7 @@ func (k *Kprobes) clear(c Caller, s *site) error {
 		return err
 	}
 	s.text = textClear
-	return nil
+	return k.sync(c, stepRestore)
 }
 
 // covering finds the sites whose region has the address behind its first byte: a disabled one may

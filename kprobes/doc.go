@@ -17,7 +17,8 @@
 // (unregister.go). A hit calls nothing of this: the guest finds all it needs in its own memory, and a Tally only looks on
 // (tally.go).
 //
-// Changing text. A breakpoint, or what stood in its place, is a plain store. The bytes of a jump are
+// Changing text. A breakpoint, or what stood in its place, is a store, behind which every CPU
+// synchronizes where Arch.SyncsBreakpoints. The bytes of a jump are
 // changed by a protocol of the architecture, chosen in Options.Patching: while a stopped machine spins
 // with interrupts off, a batch of up to 256 sites in one stop; or behind a breakpoint, site by site or a
 // batch at once, with every CPU synchronizing after each of the three steps; or by one store, where a jump is one

@@ -265,6 +265,7 @@ func (g *guest) InvokeSym(name string, args ...uint64) (uint64, error) {
 		return 0, g.WriteBytes(args[0], b)
 	case "text_poke_bp_batch":
 		return 0, g.pokeBatch(args[0], int(args[1]))
+	case "text_poke_sync": // there is one CPU, which fetches anew
 	case "kthread_setup":
 		g.spawn(args[0], args[3])
 	case "schedule":

@@ -7,6 +7,8 @@ type Optimizer struct {
 	// Patchings are the protocols by which the architecture's kernels may change several bytes of text
 	// under the eyes of other CPUs. The first one is the default.
 	Patchings []string
+	// Vectors says that the guest's function for PatchBatch writes a single site too, as a vector of one.
+	Vectors bool
 	// Marks are the places of the image's detour template that Detour fills in: for each there is a symbol
 	// detour_template_NAME. Calls are the guest functions that a detour buffer calls.
 	Marks, Calls []string

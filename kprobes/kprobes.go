@@ -240,12 +240,12 @@ func (k *Kprobes) setUpPatching() (err error) {
 	}
 	k.m.Store(k.sym.pokeUnsynced, image.Field{Size: 4}, unsynced(k.opt.Mutant))
 	listener := uint64(0)
-	switch k.opt.Patching {
-	case PatchBreakpoint:
-		listener = k.sym.pokeOne
-	case PatchBatch:
+	switch {
+	case k.opt.Patching == PatchBatch || k.jump.Vectors:
 		listener = k.sym.pokeBatch
 		k.vector, err = k.m.alloc(pageSize)
+	case k.opt.Patching == PatchBreakpoint:
+		listener = k.sym.pokeOne
 	}
 	if k.opt.Mutant != MutantNoNotifier {
 		k.m.Store(k.sym.pokeListener, k.l.list, listener)

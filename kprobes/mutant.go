@@ -14,6 +14,8 @@ const (
 	MutantSkipSync1 = "bp-skip-sync-1"
 	MutantSkipSync2 = "bp-skip-sync-2"
 	MutantSkipSync3 = "bp-skip-sync-3"
+	// MutantRestoreUnsynced leaves out the synchronization when a breakpoint has gone: Arch.SyncsBreakpoints.
+	MutantRestoreUnsynced = "restore-skip-sync"
 	// MutantNoWait reuses the memory of PatchBatch while CPUs may still look a breakpoint up in it.
 	MutantNoWait = "batch-no-wait"
 	// MutantNoNotifier leaves the breakpoints of PatchBreakpoint and PatchBatch to Kprobes, which may not
@@ -89,7 +91,7 @@ type CodeMutant struct {
 func Mutants() []string {
 	return []string{
 		MutantNoQuiesce, MutantBareJump, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait,
-		MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreezeAnywhere, MutantFreeEarly,
+		MutantRestoreUnsynced, MutantNoNotifier, MutantPreemptSched, MutantStacksUnread, MutantFreezeAnywhere, MutantFreeEarly,
 		MutantUnregisterAtOnce, MutantJumpIntoRegion, MutantKeepQueued,
 		MutantNoRegionCheck, MutantFreeSched, MutantKeepInstances, MutantForgetLate,
 		MutantPoolUnread, MutantPoolTwice, MutantPoolFreed,
@@ -120,7 +122,7 @@ const allSyncs = 1<<3 - 1
 
 // unsynced says which synchronizations behind breakpoints a mutant leaves out, or the wait at the end of a batch.
 func unsynced(mutant string) uint64 {
-	return bit(mutant, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait)
+	return bit(mutant, MutantSkipSync1, MutantSkipSync2, MutantSkipSync3, MutantNoWait, MutantRestoreUnsynced)
 }
 
 // bit returns the bit of the step that a mutant leaves out. The guest numbers the steps in their order.

@@ -8,7 +8,7 @@ import (
 )
 
 // Protocols by which several bytes of text are changed while other CPUs may execute them. A breakpoint, or
-// what stood in its place, is a plain store under all of them.
+// what stood in its place, is a store under all of them, behind which every CPU synchronizes where Arch.SyncsBreakpoints.
 const (
 	// PatchStop stores while every other CPU spins with interrupts off, a whole batch in one stop.
 	PatchStop = "stop_machine"
@@ -127,6 +127,16 @@ func (k *Kprobes) byteAt(c Caller, s *site, code []byte, step uint64) error {
 	return k.poke(c, s.addr, code, step)
 }
 
+// sync waits until every CPU has dropped what it had fetched before a breakpoint came or went, where the kernel does. A CPU that serves
+// a hit has interrupts off, so that it has done with it by then.
+func (k *Kprobes) sync(c Caller, step uint64) error {
+	if !k.arch.SyncsBreakpoints {
+		return nil
+	}
+	_, err := c.InvokeSym("text_poke_sync", k.patch, step)
+	return err
+}
+
 // rewrite gives the bytes that a jump covers at a site and what stands there afterwards.
 type rewrite struct {
 	code func(*site) ([]byte, error)
@@ -140,6 +150,13 @@ func (k *Kprobes) replace(c Caller, batch []*site, r rewrite) error {
 		return nil
 	case k.opt.Mutant == MutantBareJump || k.opt.Patching == PatchStore:
 		return r.each(batch, func(s *site, code []byte) error { return k.byteAt(c, s, code, stepWhole) })
+	case k.opt.Patching == PatchBreakpoint && k.jump.Vectors:
+		for _, s := range batch {
+			if err := k.pokeBatch(c, []*site{s}, r); err != nil {
+				return err
+			}
+		}
+		return nil
 	case k.opt.Patching == PatchBreakpoint:
 		return r.each(batch, func(s *site, code []byte) error {
 			k.patch++

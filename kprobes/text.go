@@ -129,7 +129,7 @@ func (s *symbols) ofOptimizing(o *Optimizer) []symbolGroup {
 	if o.behindBreakpoints() {
 		list = append(list, wanted{"text_poke_listener", &s.pokeListener}, wanted{"text_poke_unsynced", &s.pokeUnsynced})
 	}
-	if o.patches(PatchBreakpoint) {
+	if o.patches(PatchBreakpoint) && !o.Vectors {
 		list = append(list, wanted{"text_poke_nb", &s.pokeOne})
 	}
 	if o.patches(PatchBatch) {

@@ -41,6 +41,7 @@ func Mistakes() []Mistake {
 		{"bp-skip-sync-3", "synchronization", "a CPU hits a breakpoint that nobody knows any more"},
 		{"entry-skip-sync", "synchronization", "a CPU calls with bytes of the nop"},
 		{"batch-no-wait", "synchronization", "a breakpoint is looked up in the next batch"},
+		{"restore-skip-sync", "synchronization", "a hit takes the breakpoint of the next probe for nobody's, and the kernel panics"},
 		{"no-notifier", "patching", "a breakpoint of a patch is nobody's, and the kernel panics"},
 		{"jump-into-region", "region", "a jump leads into the middle of another one"},
 		{"no-region-check", "region", "a jump is written over another probe"},

@@ -158,14 +158,16 @@ func attachAnswer(t *testing.T, s *results.Set) string {
 		return baselineValue(t, old, metric, probe, "workload.load="+load, fmt.Sprintf("workload.batch=%d", batch)).Float()
 	}
 	return out + fmt.Sprintf(`
-Arming 10,000 probes takes %s by breakpoints, for which nobody waits. By ftrace it takes %s: the caller waits until each
-CPU has synchronized three times for each probe, and a CPU that uses no probe loses %s us a probe. Jumps come later. The optimizer
-waits for its delay of 5 jiffies and for a grace period, and then writes 256 at most. So one probe is optimized after %s,
-and 10,000 are after %s. Removing by one call waits for one grace period, here %s for one probe, because the other CPUs
-compute. A loop of calls waits as long for each probe. Jumps go later, in batches again. The kernel of 2010 stops the
+Arming 10,000 probes takes %s by breakpoints: the caller waits until each CPU has synchronized behind each of them, and a
+CPU that uses no probe loses %s us a probe. Kernels before 5.5 wait for nobody there. By ftrace it takes %s, with three
+synchronizations for each probe, and %s us. Jumps come later. The optimizer waits for its delay of 5 jiffies and for a
+grace period, and then writes 256 at most, one after the other with three synchronizations each. So one probe is optimized
+after %s, and 10,000 are after %s. Removing by one call waits for one grace period, here %s for one probe, because the other CPUs
+compute. A loop of calls waits as long for each probe. Jumps go later, as they came. The kernel of 2010 stops the
 machine to write them, %.0f times for 1000 probes, in which each of the other CPUs loses %s us. Where these are idle, it
 removes a kprobe in %s us. Return probes wait for the same: 100 by ftrace are armed in %s, and 100 kprobes in %s.
-`, ms(kinds.StepArm, "b", 10_000), ms(kinds.StepArm, "f", 10_000), twoDigits(at(kinds.MetricLosses(kinds.StepArm), "f", 10_000)/10_000),
+`, ms(kinds.StepArm, "b", 10_000), twoDigits(at(kinds.MetricLosses(kinds.StepArm), "b", 10_000)/10_000),
+		ms(kinds.StepArm, "f", 10_000), twoDigits(at(kinds.MetricLosses(kinds.StepArm), "f", 10_000)/10_000),
 		ms(kinds.StepOptimize, "o", 1), ms(kinds.StepOptimize, "o", 10_000), ms(kinds.StepRemove, "b", 1),
 		of2010(kinds.MetricStops(kinds.StepOptimize), "o", "busy", 1000), twoDigits(of2010(kinds.MetricLosses(kinds.StepOptimize), "o", "busy", 1000)),
 		twoDigits(of2010(kinds.MetricStep(kinds.StepRemove), "k", "idle", 1)),

@@ -9,13 +9,12 @@ import (
 	"kprobesim/internal/require"
 )
 
-// TestAttachSteps: three probes are armed without anybody else by breakpoints, and by ftrace with three synchronizations of each
-// CPU for each probe. Jumps wait for the optimizer's delay and one grace period, and removing waits for one, too.
+// TestAttachSteps: three probes are armed by breakpoints with a synchronization of each CPU for each probe, and by ftrace with three. Jumps wait for the optimizer's delay and one grace period, and removing waits for one, too.
 func TestAttachSteps(t *testing.T) {
 	b, f := outcome(t, schema.KindAttach, "b"), outcome(t, schema.KindAttach, "f")
 	o := outcome(t, schema.KindAttach, "o")
 	arm, optimize, remove := kinds.StepArm, kinds.StepOptimize, kinds.StepRemove
-	if b[kinds.MetricSyncs(arm)] != 0 || b[kinds.MetricLosses(arm)] != 0 || f[kinds.MetricSyncs(arm)] != 3*2*3 || f[kinds.MetricLosses(arm)] == 0 {
+	if b[kinds.MetricSyncs(arm)] != 3*2 || b[kinds.MetricLosses(arm)] == 0 || f[kinds.MetricSyncs(arm)] != 3*2*3 || f[kinds.MetricLosses(arm)] < 2*b[kinds.MetricLosses(arm)] {
 		t.Errorf("arming synchronizes %v times with breakpoints and %v with ftrace, and takes %v and %v us of others", b[kinds.MetricSyncs(arm)],
 			f[kinds.MetricSyncs(arm)], b[kinds.MetricLosses(arm)], f[kinds.MetricLosses(arm)])
 	}

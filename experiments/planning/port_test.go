@@ -1,6 +1,8 @@
 package planning_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -74,13 +76,15 @@ func experimentsOn(t *testing.T, isa, machine string) {
 // TestPlacesOfAnotherISA: offsets in bytes of x86 instructions and a protocol of breakpoints mean nothing on ppc64. They are left
 // out, and the report says so; on the experiment's own instruction set they stay.
 func TestPlacesOfAnotherISA(t *testing.T) {
+	batches := filepath.Join(t.TempDir(), "batches.toml")
+	require.NoError(t, os.WriteFile(batches, []byte("base = \"attach-time\"\nname = \"batches\"\n[kernel]\npatching = \"breakpoint-batch\"\n"), 0o600))
 	for _, c := range []struct {
 		experiment string
 		sets, left []string
 		offset     uint64
 	}{
 		{"event-rate", []string{"isa=ppc64", "machine=power5-1656"}, []string{"offset 5 of o in code of x86_64", "offset 5 of b in code of x86_64", "offset 5 of k in code of x86_64"}, 0},
-		{"attach-time", []string{"isa=ppc64", "machine=power5-1656"}, []string{"kernel.patching breakpoint-batch"}, 0},
+		{batches, []string{"isa=ppc64", "machine=power5-1656"}, []string{"kernel.patching breakpoint-batch"}, 0},
 		{"event-rate", []string{"isa=x86_64"}, nil, 5},
 	} {
 		plan := require.Must(planning.NewLoader().Plan(c.experiment, c.sets))(t)

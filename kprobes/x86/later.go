@@ -27,8 +27,9 @@ func later(a *kprobes.Arch, mode int) {
 	}
 	a.Prepare = func(in kprobes.Insn) (kprobes.Copy, error) { return prepareLater(in, mode) }
 	a.Boundary = func(fn kprobes.Text, addr uint64) error { return boundary(fn, addr, mode, false) }
+	a.SyncsBreakpoints = true // from 5.5 on, from memory; the code of 5.10 and 6.1 does
 	o := *a.Optimizer
-	o.Patchings = []string{kprobes.PatchBatch}
+	o.Patchings, o.Vectors = []string{kprobes.PatchBreakpoint, kprobes.PatchBatch}, true
 	a.Optimizer = &o
 }
 
