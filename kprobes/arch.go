@@ -23,6 +23,8 @@ type Arch struct {
 	// StopsToRestore says that the machine stands still while an instruction comes back in the place of its
 	// breakpoint. Elsewhere that is a store.
 	StopsToRestore bool
+	// Interrupted says that interrupts come in a hit, up to its step, where they could come in the probed code.
+	Interrupted bool
 	// SyncsBreakpoints says that arming and disarming wait until every CPU has synchronized behind the breakpoint that came or went.
 	SyncsBreakpoints bool
 

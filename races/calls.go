@@ -25,7 +25,7 @@ type probed struct {
 	watch   bool   // it is a watchpoint, on what its function alone touches
 	user    bool   // of user space: others may pass while its instruction is stepped
 	nested  bool   // it stands in the handler of another probe, whose hits are all missed ones
-	strikes bool   // it stands in what NMIs execute: its hits in the middle of others are missed ones
+	strikes bool   // it stands in what interrupts execute that come in hits of others, which are then missed ones
 	missed  int    // hits of a nested or striking probe since it was registered, while it was enabled, that have not called its handler
 	state   expected
 	epoch   int    // counts changes of state

@@ -2,6 +2,7 @@ package races
 
 import (
 	"fmt"
+	"slices"
 
 	"kprobesim/cpus"
 	"kprobesim/image"
@@ -180,11 +181,15 @@ func (t *trial) findTexts() error {
 }
 
 // findProbes notes where the probes of the scenario stand and which handlers they call.
-// A probe on a handler of the scenario is a nested one.
+// A probe on a handler of the scenario is a nested one. Where interrupts come in hits, one on code that no task calls is hit in the
+// middle of others.
 func (t *trial) findProbes() error {
 	handlers := map[string]bool{}
 	for i := range t.l.s.Probes {
 		handlers[t.l.s.handlerName(i)] = true
+	}
+	called := func(target string) bool {
+		return slices.ContainsFunc(t.l.s.Callers, func(c Caller) bool { return c.Target == target })
 	}
 	for i, p := range t.l.s.Probes {
 		fn, err := t.l.symbol(p.Target)
@@ -197,7 +202,7 @@ func (t *trial) findProbes() error {
 		}
 		t.checker.calls.probes = append(t.checker.calls.probes, &probed{
 			name: p.Name, addr: fn.Addr + t.l.places[i], fn: fn.Addr, handler: h.Addr, nested: handlers[p.Target], user: p.User,
-			strikes: p.Target == nmiTarget,
+			strikes: p.Target == nmiTarget || t.l.target.Probes.Interrupted && !p.User && !called(p.Target),
 		})
 		t.checker.code.mark(handlerCode, span{h.Addr, h.Addr + 1})
 	}

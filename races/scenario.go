@@ -391,9 +391,7 @@ func (s *Scenario) readStrikes(r *doc.Reader, v *Variant) (all []strike) {
 	}
 	nmis := slices.Contains(all, nmiStrike)
 	switch target := targets.Find(known(), v.ISA); {
-	case len(all) > 0 && (target == nil || !slices.Contains(target.ISA.Lines, nmiLine)):
-		r.Errorf("strikes", "only kernels of x86 have strikes")
-	case nmis && !strings.HasSuffix(v.Era, "-nmi"):
+	case nmis && (target == nil || !slices.Contains(target.ISA.Lines, nmiLine) || !strings.HasSuffix(v.Era, "-nmi")):
 		r.Errorf("strikes", "only kernels of eras that end in -nmi serve NMIs")
 	case nmis && (v.User || len(s.Processes) > 0 || slices.ContainsFunc(s.Callers, func(c Caller) bool { return c.User })):
 		r.Errorf("strikes", "no NMI may strike user mode: leave user tasks out")

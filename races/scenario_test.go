@@ -69,7 +69,7 @@ func TestParseNamesEveryMistake(t *testing.T) {
 		{`[[probes]]`, "[[watchpoints]]\nname = \"w\"\ntarget = \"x\"\nsymbol = \"x\"\ntype = \"write\"\ninstruction = 1\n[[probes]]", "only an execute watchpoint stands on an instruction"},
 		{`name = "p"`, "name = \"p\"\nuser = true", `probe "p" is of user space: write [[processes]]`},
 		{`name = "v"`, "name = \"v\"\nstrikes = [\"tock\"]", `unknown value "tock": known are tick, nmi; did you mean "tick"?`},
-		{`name = "v"`, "name = \"v\"\nstrikes = [\"tick\"]\nisa = \"arm\"", "only kernels of x86 have strikes"},
+		{`name = "v"`, "name = \"v\"\nstrikes = [\"nmi\"]\nisa = \"arm\"\nera = \"2014\"", "only kernels of eras that end in -nmi serve NMIs"},
 		{`name = "v"`, "name = \"v\"\nstrikes = [\"nmi\"]", "only kernels of eras that end in -nmi serve NMIs"},
 		{`name = "v"`, "name = \"v\"\nstrikes = [\"nmi\"]\nera = \"2010-nmi\"\nuser = true", "leave user tasks out"},
 		{`[[probes]]`, "[[processes]]\ncpu = 0\n[[probes]]\nname = \"u\"\ntarget = \"user_mix\"\nuser = true\nmodule = true\n[[probes]]", "a probe of user space has its handler in the kernel"},

@@ -165,7 +165,7 @@ func (t *trial) unregister(a *Action) error {
 }
 
 // checkMissed wants hits of a nested probe to be counted. Of each CPU the last hit may be on its way, and the count of one before may
-// not be seen yet. Counts that two CPUs add to at a time may be lost, but for the first. So are hits in NMIs that strike in the middle of
+// not be seen yet. Counts that two CPUs add to at a time may be lost, but for the first. So are hits in interrupts that strike in the middle of
 // others. Any other probe misses none: no interrupt may strike there.
 func (t *trial) checkMissed(i int) error {
 	p := t.checker.calls.probes[i]
@@ -174,7 +174,7 @@ func (t *trial) checkMissed(i int) error {
 	case p.nested && p.missed > 2*t.l.s.CPUs && st.NMissed == 0 && t.k.Year() != 2005: // which loses the probe instead
 		t.e.found(Missed, -1, p.addr, fmt.Sprintf("probe %s was hit %d times in a handler, and has counted none", p.name, p.missed))
 	case p.strikes && p.missed-int(st.NMissed) > 2*t.l.s.CPUs:
-		t.e.found(Missed, -1, p.addr, fmt.Sprintf("NMIs have hit probe %s %d times in the middle of other hits, and it has counted %d", p.name, p.missed, st.NMissed))
+		t.e.found(Missed, -1, p.addr, fmt.Sprintf("interrupts have hit probe %s %d times in the middle of other hits, and it has counted %d", p.name, p.missed, st.NMissed))
 	case !p.nested && !p.strikes && st.NMissed != 0 && t.l.s.Probes[i].Kind == kprobes.Kprobe:
 		t.e.found(Missed, -1, p.addr, fmt.Sprintf("probe %s has counted %d missed hits, and stands in no handler", p.name, st.NMissed))
 	}

@@ -37,16 +37,25 @@ func TestStrikes(t *testing.T) {
 	}
 }
 
-// TestStoriesHaveStrikes writes a schedule down by its choices, and follows them: both and the table name NMIs.
+// TestStoriesHaveStrikes writes a schedule down by its choices, and follows them: both and the table name what comes. Few ticks of a schedule
+// come by themselves.
 func TestStoriesHaveStrikes(t *testing.T) {
-	s, v := variantOf(t, "nmi/stepped", map[string]*Scenario{})
-	l, opt := require.Must(newLab(s, v, ""))(t), Default().of(s, v)
-	x := &tape{chooser: newChooser(&opt)}
-	_ = require.Must(l.run(x, 8, 1))(t)
-	r := &recorder{l: l, lines: 1}
-	_ = require.Must(r.follow(x.story()))(t)
-	choices, table := x.story().String(), strings.Join(r.tell.lines(), "\n")
-	came := strings.Count(choices, "!nmi:")
-	require.That(t, came > 4 && came <= mostStrikes, "choices are %.200s", choices)
-	require.That(t, strings.Count(table, "an NMI comes") > 4, "the table is\n%s", table)
+	loaded := map[string]*Scenario{}
+	for variant, x := range map[string]struct{ choice, row string }{
+		"nmi/stepped":         {"!nmi:", "an NMI comes"},
+		"strike/chosen":       {"!tick:", "an interrupt of the timer comes"},
+		"strike/arm-chosen":   {"!tick:", "an interrupt of the timer comes"},
+		"strike/ppc64-chosen": {"!tick:", "an interrupt of the timer comes"},
+	} {
+		s, v := variantOf(t, variant, loaded)
+		l, opt := require.Must(newLab(s, v, ""))(t), Default().of(s, v)
+		made := &tape{chooser: newChooser(&opt)}
+		_ = require.Must(l.run(made, 8, 1))(t)
+		r := &recorder{l: l, lines: 1}
+		_ = require.Must(r.follow(made.story()))(t)
+		choices, table := made.story().String(), strings.Join(r.tell.lines(), "\n")
+		came := strings.Count(choices, x.choice)
+		require.That(t, came > 4 && came <= mostStrikes, "%s: choices are %.200s", variant, choices)
+		require.That(t, strings.Count(table, x.row) > 4, "%s: the table is\n%s", variant, table)
+	}
 }

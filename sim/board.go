@@ -50,7 +50,7 @@ type PortHardware interface {
 
 // TimedHardware is Hardware whose timers can be made to expire.
 type TimedHardware interface {
-	// Expire has the timer interrupt CPU i now, and changes nothing of what it will do. A timer that is masked stays silent.
+	// Expire has the timer interrupt CPU i now, and changes nothing else. A timer that is masked or off stays silent.
 	Expire(i int)
 }
 

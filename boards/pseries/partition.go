@@ -22,6 +22,9 @@ func (p *partition) Interrupts(i int) cpus.Interrupts { return p.cpus[i] }
 // Waiting implements sim.Hardware.
 func (p *partition) Waiting(int) string { return "an interprocessor interrupt" }
 
+// Expire implements sim.TimedHardware. The kernel sets its decrementer anew at the interrupt, so that the next one is later, too.
+func (p *partition) Expire(i int) { p.m.Signal(i, ppc64.LineExpire) }
+
 // processor holds the hypervisor's state of one CPU.
 type processor struct {
 	p   *partition

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"kprobesim/cpus/arm"
+	"kprobesim/internal/clock"
 	"kprobesim/internal/require"
 )
 
@@ -72,6 +74,23 @@ func TestSplitEnd(t *testing.T) {
 		{dir, 41, spurious}, // the modes are not mixed
 		{eoir, 41, 42},
 	})
+}
+
+// TestTimerExpires has the timer's output go up early, until it is set anew. One that is off stays down.
+func TestTimerExpires(t *testing.T) {
+	p := ready(t)
+	p.Store(enable, 4, 1<<physicalTimer)
+	p.b.Expire(0)
+	require.Equal(t, p.b.gic.signalled(0), spurious, "the line is up for a timer that is off")
+	for range 2 {
+		p.TimerOutput(arm.PhysicalTimer, clock.FromCycles(1_000_000))
+		require.Equal(t, p.b.gic.signalled(0), spurious, "the line is up before its time")
+		p.b.Expire(0)
+		run(t, p, []life{{acknowledged, physicalTimer, spurious}})
+		p.TimerOutput(arm.PhysicalTimer, clock.FromCycles(2_000_000))
+		run(t, p, []life{{eoir, physicalTimer, spurious}})
+	}
+	require.Equal(t, p.b.m.Events().Len(), 1, "planned expiries")
 }
 
 // TestLevelAndEdge holds what an input does that goes up, stays and goes down.

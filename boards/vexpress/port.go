@@ -29,6 +29,13 @@ func (b *motherboard) Interrupts(i int) cpus.Interrupts { return b.ports[i] }
 // Waiting implements sim.Hardware.
 func (b *motherboard) Waiting(i int) string { return fmt.Sprintf("interrupt %d", b.gic.signalled(i)) }
 
+// Expire implements sim.TimedHardware. It is the physical timer's output that goes up, until the kernel has set that anew for the next interrupt.
+func (b *motherboard) Expire(i int) {
+	if p := b.ports[i]; p.expiry[arm.PhysicalTimer] != 0 {
+		p.expire(arm.PhysicalTimer)()
+	}
+}
+
 // port is the board as one CPU sees it.
 type port struct {
 	b      *motherboard   `state:"-"`

@@ -184,8 +184,13 @@ func (c *CPU) poke(va, v uint64) {
 
 // Signal implements cpus.Signals.
 func (c *CPU) Signal(line int) {
-	if line == LineReset {
+	switch line {
+	case LineReset:
 		c.reset = true
+	case LineExpire:
+		if c.expires != never {
+			c.expires = min(c.expires, c.Now())
+		}
 	}
 	c.Check |= engine.CheckInterrupts
 }

@@ -13,6 +13,7 @@ import (
 const (
 	LineReset       = iota // system reset interrupt
 	LineDecrementer        // the decrementer has expired: the board tells the time, see Decrementer
+	LineExpire             // the decrementer is to interrupt now, though it has not counted down: for searches
 )
 
 // ISA returns the description of the instruction set. Every call makes a value of its own, which its
@@ -25,7 +26,7 @@ func ISA() *cpus.ISA {
 		CodeLine:    128,  // of POWER4 to POWER9,
 		LockSyncs:   true, // isync behind the reservation, as the lock of asm/spinlock.h has it
 		TimerCycles: int64(tick / clock.PerCycle),
-		Lines:       []string{LineReset: "system_reset", LineDecrementer: "decrementer"},
+		Lines:       []string{LineReset: "system_reset", LineDecrementer: "decrementer", LineExpire: "expire"},
 		Exceptions:  exceptionNames(),
 		Tables:      buildTables,
 		Disasm:      disasm,

@@ -238,6 +238,17 @@ func TestDecrementer(t *testing.T) {
 	c.setDecrementer(5)
 	c.setDecrementer(1<<32 - 1) // the sign changes
 	require.That(t, c.expired(), "a negative value does not interrupt")
+	c.setDecrementer(1000)
+	require.That(t, !c.expired(), "it interrupts at once")
+	c.Signal(LineExpire)
+	require.That(t, c.expired() && c.expires == c.Now() && c.decrementer() > 900, "it is to interrupt early: due at %d of %d", c.expires, c.Now())
+	c.setDecrementer(1 << 31)
+	due := c.expires
+	c.Signal(LineExpire)
+	require.Equal(t, c.expires, due, "when an interrupt is due anyway")
+	c.stopDecrementer()
+	c.Signal(LineExpire)
+	require.That(t, !c.expired(), "a decrementer that is held off interrupts")
 }
 
 // TestTimeBase reads it by both instructions, and sets it.

@@ -107,7 +107,7 @@ func OfArch(name string, functions int, arch *kprobes.Arch, draw func(r *rand.Ra
 		}
 		e.Change, e.EntryCall = nil, nil
 		fmt.Fprintf(&out, "%s: %+v\n", year, e)
-		fmt.Fprintf(&out, "%s: %s, % x, %d, %d, %d, %q, %v, %v, %s, %s, %s, %q\n", year, a.Name, a.Breakpoint, a.Align, a.SlotSize, a.Line, a.Flush, a.StopsToRestore, a.SyncsBreakpoints, a.First, a.Then, a.Learned, a.Members)
+		fmt.Fprintf(&out, "%s: %s, % x, %d, %d, %d, %q, %v, %v, %v, %s, %s, %s, %q\n", year, a.Name, a.Breakpoint, a.Align, a.SlotSize, a.Line, a.Flush, a.StopsToRestore, a.SyncsBreakpoints, a.Interrupted, a.First, a.Then, a.Learned, a.Members)
 		o := a.Optimizer
 		fmt.Fprintf(&out, "%s: %d, %d, %q, %q, %q\n", year, o.JumpSize, o.MaxRegion, o.Patchings, o.Marks, o.Calls)
 		out.WriteString(Sums(year, functions, &a, draw, append(words(&a, e.Year), jumps(o, template)...)))

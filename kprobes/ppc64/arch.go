@@ -20,7 +20,7 @@ const (
 func Arch() *kprobes.Arch {
 	return &kprobes.Arch{
 		Name: "ppc64", Breakpoint: bytesOf(trap), Align: wordSize, SlotSize: wordSize, Line: line,
-		Flush: "flush_icache_range",
+		Flush: "flush_icache_range", Interrupted: true,
 		First: kprobes.Stepped, Then: kprobes.Emulated, Learned: learned,
 		Emulates:    emulates,
 		Members:     []string{"opcode", "ainsn.insn", learned},
