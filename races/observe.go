@@ -202,7 +202,7 @@ func (t *trial) findProbes() error {
 		}
 		t.checker.calls.probes = append(t.checker.calls.probes, &probed{
 			name: p.Name, addr: fn.Addr + t.l.places[i], fn: fn.Addr, handler: h.Addr, nested: handlers[p.Target], user: p.User,
-			strikes: p.Target == nmiTarget || t.l.target.Probes.Interrupted && !p.User && !called(p.Target),
+			strikes: p.Target == nmiTarget || t.l.target.Probes.Interrupted && !p.User && !handlers[p.Target] && !called(p.Target),
 		})
 		t.checker.code.mark(handlerCode, span{h.Addr, h.Addr + 1})
 	}
