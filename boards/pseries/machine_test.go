@@ -95,6 +95,23 @@ func TestTick(t *testing.T) {
 	require.That(t, woken+1 >= ticks && woken <= ticks, "%d ticks, woken %d times", ticks, woken)
 }
 
+// TestTimerExpires has the decrementer interrupt ten times early, in the time of two and a half periods. One that was never set stays silent.
+func TestTimerExpires(t *testing.T) {
+	g := newGuest(t, 2, "boot_busy", "ticking")
+	g.Set(t, "period", 999)
+	for i := range int64(10) {
+		g.At(clock.FromCycles(500_000+2000*i), func() {
+			g.Expire(0)
+			g.Expire(1)
+		})
+	}
+	g.At(clock.FromCycles(1_000_000), func() { g.Stop(nil) })
+	g.MustRun(t)
+	n := g.Own(t, 1, "ticks")
+	require.That(t, n >= 128 && n <= 134, "%d ticks, want about 7 more than 124", n)
+	require.Equal(t, g.Own(t, 0, "ticks"), 0, "ticks of the CPU whose decrementer is not set")
+}
+
 func TestConsole(t *testing.T) {
 	g := newGuest(t, 1, "boot_print", "ready")
 	g.MustRun(t)
