@@ -4,12 +4,14 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"kprobesim/cpus"
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
+	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
 
@@ -25,47 +27,8 @@ func TestEffects(t *testing.T) {
 			e.Group(fmt.Sprint("cores from ", seed))
 		}
 		host.Code.Off = seed%2 == 1
-		rng := rand.New(rand.NewPCG(seed, 8))
-		cfg, m, d := anyCore(rng), mmu.NewMemory(1<<20), mmu.NewDirectory(2)
-		if seed%8 == 5 {
-			cfg.Model = cpus.Throughput
-		}
-		if seed%16 == 2 {
-			cfg.L1I.Incoherent = true
-		}
-		if seed%8 == 6 {
-			cfg.L1D.WriteThrough, cfg.L1D.WriteAround = true, true
-			if seed%3 != 0 {
-				d = nil // one CPU
-			}
-		}
-		all := []*toy{toyBeside(m, cfg, 0, nil, d)}
-		if seed%3 == 0 {
-			all = append(all, toyBeside(m, cfg, 1, all[0], d))
-		}
-		code := apart(rng, rounds(rng))
-		for _, c := range all {
-			c.anything(seed, uint64(c.Num))
-		}
-		for i := range code {
-			if code[i][0] == toyAdd && code[i][1] >= 8 && code[i][1] < 14 && rng.IntN(2) == 0 {
-				flags := []uint16{0, Loads, Stores, Loads | Stores | Locked, Loads | Stores, Ends}[rng.IntN(6)]
-				code[i] = [4]byte{toyDo, uint8(rng.IntN(len(all[0].does))), uint8(flags), uint8(flags >> 8)}
-			}
-		}
-		for i, in := range code {
-			m.Write(0x10f80+uint64(4*i), in[:])
-		}
-		for i, c := range all {
-			c.R[PC], c.R[20] = 0x10f80, 256<<10+uint64(i)*24
-		}
-		for until := clock.Ticks(0); !all[0].Halted || !all[len(all)-1].Halted; until += clock.PerCycle * clock.Ticks(rng.IntN(2000)) {
-			for _, c := range all {
-				c.Run(until)
-			}
-		}
-		for _, c := range all {
-			e.Note([]any{c.R, c.Now(), c.Counts, c.step.Stalls, frozen(c)})
+		for _, c := range ran(seed) {
+			e.Note(effects(c))
 			if host.Code.Off { // what the future does not depend on is seldom as code leaves it
 				c.Engine.Keep()
 				e.Keep(&c.Engine)
@@ -73,6 +36,73 @@ func TestEffects(t *testing.T) {
 		}
 	}
 	e.Compare(t, *update)
+}
+
+// TestMemoOfAnything holds the effects of TestEffects' programs without a memo, with one that is emptied all the time, and by functions.
+func TestMemoOfAnything(t *testing.T) {
+	memo, off := host.Memo, host.Code.Off
+	defer func() { host.Memo, host.Code.Off = memo, off }()
+	for seed := range uint64(400) {
+		var want []string
+		for _, way := range []struct{ blocks, runs int }{{memo.Blocks, memo.Runs}, {0, 0}, {1 << 6, 0}, {1 << 15, 1}} {
+			host.Code.Off, host.Memo.Blocks, host.Memo.Runs = way.runs == 0, way.blocks, way.runs
+			var got []string
+			for _, c := range ran(seed) {
+				got = append(got, fmt.Sprintf("%+v", effects(c)))
+			}
+			if want == nil {
+				want = got
+			}
+			require.That(t, slices.Equal(got, want), "seed %d, memo of %d blocks after %d runs:\n%s\nis not\n%s", seed, way.blocks, way.runs, got, want)
+		}
+	}
+}
+
+// effects returns registers, times and counters at the end of a program.
+func effects(c *toy) []any { return []any{c.R, c.Now(), c.Counts, c.step.Stalls, frozen(c)} }
+
+// ran is the CPUs of a machine that has run a program drawn by a seed.
+func ran(seed uint64) []*toy {
+	rng := rand.New(rand.NewPCG(seed, 8))
+	cfg, m, d := anyCore(rng), mmu.NewMemory(1<<20), mmu.NewDirectory(2)
+	if seed%8 == 5 {
+		cfg.Model = cpus.Throughput
+	}
+	if seed%16 == 2 {
+		cfg.L1I.Incoherent = true
+	}
+	if seed%8 == 6 {
+		cfg.L1D.WriteThrough, cfg.L1D.WriteAround = true, true
+		if seed%3 != 0 {
+			d = nil // one CPU
+		}
+	}
+	all := []*toy{toyBeside(m, cfg, 0, nil, d)}
+	if seed%3 == 0 {
+		all = append(all, toyBeside(m, cfg, 1, all[0], d))
+	}
+	code := apart(rng, rounds(rng))
+	for _, c := range all {
+		c.anything(seed, uint64(c.Num))
+	}
+	for i := range code {
+		if code[i][0] == toyAdd && code[i][1] >= 8 && code[i][1] < 14 && rng.IntN(2) == 0 {
+			flags := []uint16{0, Loads, Stores, Loads | Stores | Locked, Loads | Stores, Ends}[rng.IntN(6)]
+			code[i] = [4]byte{toyDo, uint8(rng.IntN(len(all[0].does))), uint8(flags), uint8(flags >> 8)}
+		}
+	}
+	for i, in := range code {
+		m.Write(0x10f80+uint64(4*i), in[:])
+	}
+	for i, c := range all {
+		c.R[PC], c.R[20] = 0x10f80, 256<<10+uint64(i)*24
+	}
+	for until := clock.Ticks(0); !all[0].Halted || !all[len(all)-1].Halted; until += clock.PerCycle * clock.Ticks(rng.IntN(2000)) {
+		for _, c := range all {
+			c.Run(until)
+		}
+	}
+	return all
 }
 
 // anything has instructions depend on anything, and gives toyDo what cores offer beside plain accesses. Two CPUs have the
@@ -120,14 +150,18 @@ func (c *toy) anything(seed, own uint64) {
 		func() { row += 8; Store(&c.Core, 300<<10+row&0x7ff, row) },
 		func() { row += 8; Load[uint64](&c.Core, 300<<10+(row*5)&0x7ff) },
 		func() { v, _ := Load[uint64](&c.Core, at(1)); Store(&c.Core, at(1), v+1) },
-		func() { c.Drain(clock.Ticks(rng.IntN(200))) },
-		func() { c.DrainAccesses() },
+		func() { c.Settle(); c.Drain(clock.Ticks(rng.IntN(200))) },
+		func() { c.Settle(); c.DrainAccesses() },
 		func() { c.repeated(uint64(rng.IntN(20)), toyDo) },
 		func() { StoreElements(&c.Core, at(1), uint32(1), uint64(rng.IntN(20)), toyDo) },
 		func() { c.ForgetData() },
 		func() { c.Settle() },
-		func() { c.Advance(clock.Ticks(rng.IntN(500))) },
-		func() { c.EnterException(cpus.OtherException, clock.Ticks(rng.IntN(900)), "any"); c.LeaveException() },
+		func() { c.Settle(); c.Advance(clock.Ticks(rng.IntN(500))) },
+		func() {
+			c.Settle()
+			c.EnterException(cpus.OtherException, clock.Ticks(rng.IntN(900)), "any")
+			c.LeaveException()
+		},
 		func() { c.Called(c.R[PC]) },
 		func() { c.Reserve(at(1)&^7, 8) },
 		func() { c.Reserved(at(1)&^7, 8) },

@@ -124,15 +124,14 @@ func (a *access) add(kind uint64, d ticks) {
 // tidy ends the accesses of the running block, which is settled up to n. What an instruction has met that neither loads nor
 // stores by its description, as one that reads a segment's descriptor, is in its price.
 func (c *Core) tidy(n int) {
-	c.sends = 0
-	if n != len(c.cur.ops) {
-		c.irregular |= irregularPart
-		return
-	}
 	for i := range n {
 		if a := &c.acc[i&(accesses-1)]; n > insnBits || c.irregular&insnBit(i) != 0 {
 			*a = access{store: a.store}
 		}
+	}
+	if n != len(c.cur.ops) {
+		c.irregular |= irregularPart // and what the running instruction has met so far
+		return
 	}
 	c.irregular = 0
 }

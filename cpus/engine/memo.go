@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
 )
 
@@ -41,6 +42,7 @@ type memo struct {
 	ahead uint64 // the key of the first edge of here, asked for early: the host's memory may take its time
 
 	limit  int    // of edges; zero when nothing is to be remembered
+	most   int    // to which it grows
 	runs   uint8  // executions of a block before it is remembered
 	narrow uint64 // bits of hashes that are left out, by a test
 	found  uint64
@@ -108,35 +110,69 @@ type held struct {
 // again lead to states that never come again, and to look for a state takes longer than the model
 // takes for a block.
 type throttle struct {
-	missed uint32 // blocks without an edge since the last decision
-	before uint64 // memo.found at that decision
-	pause  uint32 // blocks that are not looked at; delays are then noted where the model looks for them
-	rest   uint32 // the next pause
+	before uint64 // memo.found at the last decision
+	far    rests  // of states in which retirement is far behind dispatch, which have the most words and come again the least
+	known  uint32 // such states since the last decision that had a node
+	rests         // of all; delays are then noted where the model looks for them
+}
+
+// rests are pauses, each twice as long as the one before as long as tries fail.
+type rests struct {
+	tries uint32 // since the last decision
+	pause uint32 // blocks that are not looked at
+	rest  uint32 // the next pause
+}
+
+// due counts a try and reports whether to decide.
+func (r *rests) due() bool {
+	if r.tries++; r.tries < memoTrial {
+		return false
+	}
+	r.tries = 0
+	return true
+}
+
+// decide begins a pause if the tries were not worth their time.
+func (r *rests) decide(worth bool) {
+	if worth {
+		r.rest = restLeast
+		return
+	}
+	r.pause = r.rest
+	r.rest = min(2*r.rest, restMost)
 }
 
 // Bounds, beside host.Memo.
 const (
 	memoLeast = 1 << 9  // edges of one CPU of many
+	memoFirst = 1 << 14 // edges until it is full for the first time
 	memoHeads = 15      // logarithm of the heads of nodes
 	memoWords = 32      // for one edge
 	memoState = 1 << 12 // and for the largest state, which finds room even where few edges do
 	memoTrial = 256     // blocks without an edge until the next decision
 	restLeast = 1 << 9
 	restMost  = 1 << 17
+	// Retirement is so far behind dispatch where a load has missed the first level, from some latency of the second one on.
+	far = 20 * clock.PerCycle
 )
 
 // init makes the memo of one of a machine's CPUs.
 func (m *memo) init(all int) {
 	m.edges = []edge{{key: noKey}}
-	m.limit, m.runs, m.rest = min(host.Memo.Blocks, 1<<edgeLive), uint8(host.Memo.Runs), restLeast
-	if m.limit >= memoLeast {
-		m.limit = max(m.limit/all, memoLeast)
+	m.most, m.runs = min(host.Memo.Blocks, 1<<edgeLive), uint8(host.Memo.Runs)
+	m.rest, m.far.rest = restLeast, restLeast
+	if m.most >= memoLeast {
+		m.most = max(m.most/all, memoLeast)
 	}
+	m.limit = min(m.most, memoFirst)
 }
 
-// forget empties the memo. The model's arrays must have followed.
+// forget empties the memo, which is twice as large then, up to its bound. The model's arrays must have followed.
 func (m *memo) forget() {
-	if m.heads == nil { // new memory is empty, and clearing it would have the host provide all of it
+	if m.heads == nil || m.limit < m.most { // new memory is empty, and clearing it would have the host provide all of it
+		if m.heads != nil {
+			m.limit = min(2*m.limit, m.most)
+		}
 		m.heads = make([]uint32, 1<<min(bits.Len(uint(m.limit)), memoHeads))
 		m.spreads = 64 - bits.Len(uint(len(m.heads)-1))
 		m.others = make([][2]edge, 1<<bits.Len(uint(m.limit)|2)>>1)
@@ -271,11 +307,19 @@ func (c *Core) settle(n int) {
 		c.settleThroughput(n)
 	}
 	c.settled, c.outcome, c.repriced = n, 0, 0
-	if c.irregular&^c.cur.irregularMask != 0 || n != len(c.cur.ops) {
+	if c.sends = 0; c.irregular != 0 || n != len(c.cur.ops) {
 		c.tidy(n)
-		return
 	}
-	c.irregular, c.sends = 0, 0 // its accesses are used up
+	if c.placed != c.sequence && n == len(c.cur.ops) {
+		c.passStores()
+	}
+}
+
+// passStores has the next store be the one behind the last that was sent: those between were sent by instructions that do not
+// store by their description, and are never timed.
+func (c *Core) passStores() {
+	c.detachMemo()
+	c.placed = c.sequence
 }
 
 // settleWindow follows the edge that the block has in the present state, if there is one. If not, the model
@@ -354,6 +398,8 @@ func (c *Core) worth(n int) bool {
 	case m.limit == 0 || n <= c.settled:
 	case m.pause != 0:
 		m.pause--
+	case m.far.pause != 0 && c.isFar():
+		m.far.pause--
 	case b.runs < m.runs:
 		b.runs++
 	default:
@@ -379,7 +425,10 @@ func (m *memo) keyOf(b *timed) uint64 {
 // learn makes an edge while the model does its work.
 func (c *Core) learn(n int) {
 	m := &c.memo
-	m.decide()
+	if m.due() {
+		m.decide(m.found-m.before >= memoTrial) // more were found than were not
+		m.before = m.found
+	}
 	c.restoreState()
 	from, d, stalls, wrote := m.here, c.dispatch, c.step.Stalls, c.wrote
 	if c.outcome&mispredicted != 0 {
@@ -426,18 +475,19 @@ func (m *memo) keepInputs(e *edge, given []uint64, old *edge) {
 	}
 }
 
-// decide has the memo rest when fewer blocks were found than were not.
-func (m *memo) decide() {
-	if m.missed++; m.missed < memoTrial {
+// isFar reports whether retirement is far behind dispatch.
+func (c *Core) isFar() bool { return c.retire-c.dispatch > far }
+
+// countFar notes whether a state has had a node, if it is a far one.
+func (c *Core) countFar(known uint32) {
+	if !c.isFar() {
 		return
 	}
-	if m.found-m.before < memoTrial {
-		m.pause = m.rest
-		m.rest = min(2*m.rest, restMost)
-	} else {
-		m.rest = restLeast
+	m := &c.memo
+	if m.known += known; m.far.due() {
+		m.far.decide(3*m.known >= memoTrial)
+		m.known = 0
 	}
-	m.missed, m.before = 0, m.found
 }
 
 // findNode finds the node of the state that the model's arrays hold, or makes one.
@@ -458,6 +508,7 @@ func (c *Core) findNode() {
 	for i := *head; i != 0; i = m.nodes[i].next {
 		if k := &m.nodes[i]; k.hash == hash && slices.Equal(state, m.state(k)) {
 			m.words = m.words[:at]
+			c.countFar(1)
 			c.reach(i)
 			return
 		}
@@ -466,6 +517,7 @@ func (c *Core) findNode() {
 	m.edges = append(m.edges, edge{key: noKey})
 	m.nodes = append(m.nodes, node{hash: hash, next: *head, at: uint32(at), n: uint16(len(state)), live: live})
 	*head = n
+	c.countFar(0)
 	c.reach(n)
 }
 

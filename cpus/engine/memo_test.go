@@ -9,6 +9,7 @@ import (
 
 	"kprobesim/cpus"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/host"
 	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
@@ -250,6 +251,7 @@ func sameTime(t *testing.T, what string, a, b *toy) {
 }
 
 func frozen(c *toy) []uint64 {
+	c.restoreState()
 	w, _ := c.freeze(nil)
 	return w
 }
@@ -335,7 +337,7 @@ func TestMemoIsBounded(t *testing.T) {
 		c.memo.runs = 0
 		c.Run(soon)
 		m := &c.memo
-		require.That(t, len(m.edges) <= m.limit && len(m.edges) == len(m.nodes) && all*m.limit <= max(1<<15, all*memoLeast), "%d CPUs: one remembers %d blocks and %d states, limit %d", all, len(m.edges), len(m.nodes), m.limit)
+		require.That(t, len(m.edges) <= m.limit && len(m.edges) == len(m.nodes) && all*m.most <= max(host.Memo.Blocks, all*memoLeast) && m.limit <= m.most, "%d CPUs: one remembers %d blocks and %d states, limit %d", all, len(m.edges), len(m.nodes), m.limit)
 	}
 }
 

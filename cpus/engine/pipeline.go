@@ -534,7 +534,7 @@ func (c *Core) freezePipes(w []uint64, d ticks) []uint64 {
 	}
 	marked := min(p.marked, p.predecode)
 	head := len(w)
-	w = append(w, uint64(filled)|uint64(p.inGroup)<<4|paired<<7|uint64(retired)<<8|uint64(divided)<<20|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants|p.fresh, uint64(max(p.entered, d)-d)|given)
+	w = append(w, uint64(filled)|uint64(p.inGroup)<<4|paired<<7|uint64(retired)<<8|uint64(divided)<<20|uint64(p.group)<<24|uint64(marked)<<40, uint64(max(p.supplied, d-c.lead)-d), p.branches, p.freezeColumns(), p.constants|p.fresh, uint64(max(p.entered+p.entering, d)-d)|given)
 	left := p.total
 	for i := int64(0); left > 0; i++ {
 		if set := p.taken[(p.from+i)&(horizon-1)]; set != 0 {
@@ -557,7 +557,7 @@ func (p *pipeline) melt(d ticks, w []uint64) []uint64 {
 	p.upTo(p.from + horizon)
 	p.from = cycleOf(d)
 	p.meltColumns(w[3])
-	p.entered = d + ticks(uint32(w[5]))
+	p.entered = d + ticks(uint32(w[5])) - p.entering
 	p.meltBinding(w[5])
 	for _, v := range w[pipeWords : pipeWords+n] {
 		set := uint16(v)

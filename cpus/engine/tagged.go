@@ -24,7 +24,8 @@ type tagged struct {
 
 // taggedShape is its description.
 type taggedShape struct {
-	lengths []uint32 // of the history, by table
+	lengths []uint32    // of the history, by table
+	leaves  [][3]uint32 // where its oldest bit leaves the folds, by table: its length modulo their widths
 	bits    uint
 	tagMask uint32
 	tagBits uint
@@ -56,7 +57,9 @@ func newTagged(t cpus.TaggedTables) *tagged {
 		entries:     make([]taggedEntry, t.Tables<<t.Bits), folds: make([]folds, t.Tables), newer: 8, random: 1,
 	}
 	for i := range t.Tables {
-		g.lengths = append(g.lengths, geometric(t, i))
+		n := geometric(t, i)
+		g.lengths = append(g.lengths, n)
+		g.leaves = append(g.leaves, [...]uint32{n % uint32(g.bits), n % uint32(g.tagBits), n % uint32(g.tagBits-1)})
 	}
 	return g
 }
@@ -186,16 +189,17 @@ func (g *tagged) push(taken bool) {
 	g.past[g.at&(pastBits-1)] = uint8(in)
 	for i, n := range g.lengths {
 		f, out := &g.folds[i], uint32(g.past[(g.at-n)&(pastBits-1)])
-		f.index = fold(f.index, in, out, n, uint32(g.bits))
-		f.tag = fold(f.tag, in, out, n, uint32(g.tagBits))
-		f.other = fold(f.other, in, out, n, uint32(g.tagBits)-1)
+		at := &g.leaves[i]
+		f.index = fold(f.index, in, out<<at[0], g.bits)
+		f.tag = fold(f.tag, in, out<<at[1], g.tagBits)
+		f.other = fold(f.other, in, out<<at[2], g.tagBits-1)
 	}
 }
 
-// fold shifts a bit into n bits of history that are folded to a width, and the oldest one out.
-func fold(v, in, out, n, width uint32) uint32 {
+// fold shifts a bit into history that is folded to a width, and the oldest one out.
+func fold(v, in, out uint32, width uint) uint32 {
 	v = v<<1 | in
-	v ^= out << (n % width)
-	v ^= v >> width
-	return v & (1<<width - 1)
+	v ^= out
+	v ^= v >> (width & 31)
+	return v & (1<<(width&31) - 1)
 }

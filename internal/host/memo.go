@@ -5,7 +5,7 @@ package host
 var Memo = struct {
 	Blocks int // passages of blocks, about 300 bytes each; 0 remembers none
 	Runs   int // executions of a block before it is remembered
-}{1 << 15, 4}
+}{1 << 17, 4}
 
 // Code says whether blocks are translated into host code, and when. Results do not depend on it. The command's option --no-host-code sets Off before anything runs; else only tests change it.
 var Code = struct {
