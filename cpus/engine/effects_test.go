@@ -11,6 +11,7 @@ import (
 	"kprobesim/cpus/cpustest"
 	"kprobesim/internal/clock"
 	"kprobesim/internal/host"
+	"kprobesim/internal/hosttools"
 	"kprobesim/internal/require"
 	"kprobesim/mmu"
 )
@@ -27,8 +28,8 @@ func TestEffects(t *testing.T) {
 			e.Group(fmt.Sprint("cores from ", seed))
 		}
 		host.Code.Off = seed%2 == 1
-		for _, c := range ran(seed) {
-			e.Note(effects(c))
+		for _, c := range ran(seed, nil) {
+			e.Note([]any{c.R, c.Now(), c.Counts, c.step.Stalls, frozen(c)})
 			if host.Code.Off { // what the future does not depend on is seldom as code leaves it
 				c.Engine.Keep()
 				e.Keep(&c.Engine)
@@ -38,31 +39,54 @@ func TestEffects(t *testing.T) {
 	e.Compare(t, *update)
 }
 
-// TestMemoOfAnything holds the effects of TestEffects' programs without a memo, with one that is emptied all the time, and by functions.
-func TestMemoOfAnything(t *testing.T) {
+// TestWaysOfAnything holds what TestEffects' programs come to, by whatever way the host executes them: with other memos, by functions, in
+// other slices, observed for a while, or with code forgotten in the middle.
+func TestWaysOfAnything(t *testing.T) {
 	memo, off := host.Memo, host.Code.Off
-	defer func() { host.Memo, host.Code.Off = memo, off }()
-	for seed := range uint64(400) {
+	again := func() { host.Memo, host.Code.Off = memo, off }
+	defer again()
+	for seed := range uint64(hosttools.Part(t, "random programs, by nine ways", 400, 100)) {
 		var want []string
-		for _, way := range []struct{ blocks, runs int }{{memo.Blocks, memo.Runs}, {0, 0}, {1 << 6, 0}, {1 << 15, 1}} {
-			host.Code.Off, host.Memo.Blocks, host.Memo.Runs = way.runs == 0, way.blocks, way.runs
+		for _, way := range []struct {
+			name    string
+			set     func()
+			between func(c *toy, odd bool)
+		}{
+			{"as ever", func() {}, nil},
+			{"without a memo, by functions", func() { host.Memo.Blocks, host.Code.Off = 0, true }, nil},
+			{"with a small memo, by functions", func() { host.Memo.Blocks, host.Memo.Runs, host.Code.Off = 1<<6, 0, true }, nil},
+			{"with an early memo", func() { host.Memo.Runs = 1 }, nil},
+			{"in slices", func() {}, func(*toy, bool) {}},
+			{"kept", func() {}, func(c *toy, odd bool) { c.Engine.Keep() }},
+			{"booked", func() {}, func(c *toy, odd bool) { c.Counters() }},
+			{"decoded again", func() {}, func(c *toy, odd bool) {
+				if odd {
+					c.ForgetCode()
+				}
+			}},
+			{"observed", func() {}, func(c *toy, odd bool) {
+				if c.Observe(nil); odd {
+					c.Observe(nobody{})
+				}
+			}},
+		} {
+			way.set()
 			var got []string
-			for _, c := range ran(seed) {
-				got = append(got, fmt.Sprintf("%+v", effects(c)))
+			for _, c := range ran(seed, way.between) {
+				c.Counters()
+				got = append(got, fmt.Sprintf("%+v", []any{c.R, c.Now(), c.Counts, frozen(c)}))
 			}
-			if want == nil {
+			if again(); want == nil {
 				want = got
 			}
-			require.That(t, slices.Equal(got, want), "seed %d, memo of %d blocks after %d runs:\n%s\nis not\n%s", seed, way.blocks, way.runs, got, want)
+			require.That(t, slices.Equal(got, want), "seed %d, %s:\n%s\nis not\n%s", seed, way.name, got, want)
 		}
 	}
 }
 
-// effects returns registers, times and counters at the end of a program.
-func effects(c *toy) []any { return []any{c.R, c.Now(), c.Counts, c.step.Stalls, frozen(c)} }
-
-// ran is the CPUs of a machine that has run a program drawn by a seed.
-func ran(seed uint64) []*toy {
+// ran is the CPUs of a machine that has run a program drawn by a seed. One that is alone runs in slices if there is something to do between
+// them, every other time at an odd one; of several each turn is one.
+func ran(seed uint64, between func(c *toy, odd bool)) []*toy {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	cfg, m, d := anyCore(rng), mmu.NewMemory(1<<20), mmu.NewDirectory(2)
 	if seed%8 == 5 {
@@ -97,9 +121,16 @@ func ran(seed uint64) []*toy {
 	for i, c := range all {
 		c.R[PC], c.R[20] = 0x10f80, 256<<10+uint64(i)*24
 	}
+	slice := rand.New(rand.NewPCG(seed, 99))
 	for until := clock.Ticks(0); !all[0].Halted || !all[len(all)-1].Halted; until += clock.PerCycle * clock.Ticks(rng.IntN(2000)) {
 		for _, c := range all {
-			c.Run(until)
+			for between != nil && len(all) == 1 && !c.Halted && c.Now() < until {
+				c.Run(min(until, c.Now()+clock.PerCycle*clock.Ticks(slice.IntN(900))))
+				between(c, slice.IntN(2) == 0)
+			}
+			if c.Run(until); between != nil {
+				between(c, slice.IntN(2) == 0)
+			}
 		}
 	}
 	return all
@@ -157,11 +188,6 @@ func (c *toy) anything(seed, own uint64) {
 		func() { c.ForgetData() },
 		func() { c.Settle() },
 		func() { c.Settle(); c.Advance(clock.Ticks(rng.IntN(500))) },
-		func() {
-			c.Settle()
-			c.EnterException(cpus.OtherException, clock.Ticks(rng.IntN(900)), "any")
-			c.LeaveException()
-		},
 		func() { c.Called(c.R[PC]) },
 		func() { c.Reserve(at(1)&^7, 8) },
 		func() { c.Reserved(at(1)&^7, 8) },

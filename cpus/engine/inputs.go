@@ -2,8 +2,7 @@ package engine
 
 // Kinds of inputs: what the model looks at but its state and the block.
 const (
-	inLate  = iota // dispatch was held up since the last block
-	inExtra        // time of a repeated instruction
+	inLate = iota // dispatch was held up since the last block
 	inMiss
 	inMissW
 	inOwn     // the line of a store is not there, on a core with a store queue
@@ -90,8 +89,6 @@ func (c *Core) applyInputs() {
 		}
 		a := &c.acc[i]
 		switch kind, v := v&255, v>>16; kind {
-		case inExtra:
-			c.extra = ticks(v)
 		case inMiss, inMissW, inOwn:
 			a.add(kind, ticks(v))
 			c.irregular |= insnBit(i) | irregularAccess
@@ -143,9 +140,6 @@ func (c *Core) gather(n int) (placed uint64) {
 	if c.late != 0 {
 		c.give(inLate, 0, uint64(c.late))
 	}
-	if c.extra != 0 {
-		c.give(inExtra, 0, uint64(c.extra))
-	}
 	for i := range c.cur.records {
 		r := &c.cur.records[i]
 		i := int(r.at)
@@ -170,9 +164,6 @@ func (c *Core) gather(n int) (placed uint64) {
 		}
 		if r.flags&Stores != 0 {
 			placed = c.gatherStore(i, placed+1)
-		}
-		if r.inOrder {
-			c.extra = 0
 		}
 	}
 	if c.repriced != 0 {

@@ -13,12 +13,13 @@ import (
 // beside what its memory took.
 func (c *Core) Repeat(class uint8) { c.repeated(1, class) }
 
+// repeated is Repeat of n elements. Their time is a delay of the instruction.
 func (c *Core) repeated(n uint64, class uint8) {
 	a := &c.acc[c.idx&(accesses-1)]
 	c.applyInputs()
-	c.extra += ticks(n)*c.cost[class].issue + a.miss + a.missW + a.own
-	a.miss, a.missW, a.own = 0, 0, 0
-	c.irregular |= irregularAccess
+	a.miss += ticks(n)*c.cost[class].issue + a.missW + a.own
+	a.missW, a.own = 0, 0
+	c.irregular |= insnBit(c.idx) | irregularAccess
 }
 
 // StoreElements is Store and Repeat of up to n elements at ascending addresses. It returns how many there were: none

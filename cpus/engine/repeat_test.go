@@ -168,9 +168,9 @@ func TestCopiesNeedTheirSource(t *testing.T) {
 // TestRepeatAddsWhatAccessesTook adds the issue of an element and all delays of its accesses, once.
 func TestRepeatAddsWhatAccessesTook(t *testing.T) {
 	c := newToy(t, toyConfig(cpus.Window, 64), 1<<20, 0x1000, [4]byte{toyHalt})
-	c.idx, c.acc[0], c.extra = 0, access{miss: 100, missW: 20, own: 3}, 4000
+	c.idx, c.acc[0] = 0, access{miss: 100, missW: 20, own: 3}
 	for range 2 { // the second finds no delays
 		c.Repeat(toyNop)
 	}
-	require.Equal(t, c.extra, 4123+2*c.cost[toyNop].issue, "two elements took")
+	require.Equal(t, c.acc[0], access{miss: 123 + 2*c.cost[toyNop].issue}, "two elements took")
 }

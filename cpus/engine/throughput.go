@@ -4,7 +4,7 @@ package engine
 // what it makes its successors wait, and misses all they cost.
 func (c *Core) settleThroughput(n int) {
 	c.settleEach(n)
-	if c.outcome != 0 {
+	if c.outcome&^overrode != 0 {
 		c.settleBranch(c.retire)
 		c.retire, c.entering = c.dispatch, false // nothing hides behind a branch here
 	}
@@ -91,10 +91,7 @@ func (c *Core) settleBlock(b *timed) bool {
 			}
 		}
 		at += b.rest
-		if c.irregular&^b.irregularMask != 0 {
-			c.tidy(len(b.ops))
-		}
-		c.irregular = 0
+		c.tidy(len(b.ops))
 	}
 	c.count += uint64(len(b.ops))
 	if c.outcome&^overrode == taken { // as settleBranch does, without what the window model needs

@@ -112,7 +112,6 @@ type timing struct {
 	storeBusy ticks // time that a store keeps its port
 	fetched   ticks // the last window was fetched
 	lead      ticks // how far fetch may run ahead of issue
-	extra     ticks // time that a repeated instruction adds itself
 	repriced  uint8 // class of the block's last instruction where it is not the usual one, or zero
 
 	predictor
@@ -280,9 +279,6 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 		d = max(d, c.storeFree())
 	}
 	cost := k.issue
-	if !k.serialize {
-		cost += c.extra
-	}
 	if op.Flags&Loads != 0 {
 		cost += c.ev[evLoadUse]
 	}
@@ -298,7 +294,7 @@ func (c *Core) settleInOrder(op *Op, k *price, a *access) {
 		c.settleConstants(op)
 	}
 	c.allDone(done) // it takes no place in ring, because nothing behind it could wait for it there
-	*a, c.extra = access{}, 0
+	*a = access{}
 }
 
 // commit sends a store on its way to the cache, which it reaches in order, at the earliest when
@@ -378,7 +374,7 @@ func (c *Core) allDone(t ticks) {
 func (c *Core) forgetOperands() {
 	c.acc[between] = access{}
 	c.loop.reset()
-	c.extra, c.outcome = 0, 0
+	c.outcome = 0
 }
 
 // DrainAccesses waits for the loads that were made between two instructions.
