@@ -3,6 +3,7 @@ package planning_test
 import (
 	"bytes"
 	"debug/elf"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,7 +52,9 @@ func TestRoot(t *testing.T) {
 	require.NoError(t, os.Symlink("bin/busybox", filepath.Join(special, "link")))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(special, "pipe"), 0o644))
 	files := rootfs.Tree{}
-	_ = require.Must(files.Archive(plan("workload.root=[\"busybox\", \"special\"]").Points[0].Linux.Working.Archive))(t)
+	archive := plan("workload.root=[\"busybox\", \"special\"]").Points[0].Linux.Working.Archive
+	require.That(t, bytes.Contains(archive, fmt.Appendf(nil, "%08x", rootfs.Link|0o777)), "the archive has no link that all may follow")
+	_ = require.Must(files.Archive(archive))(t)
 	link, _ := files.Find("/link")
 	_, piped := files.Find("/pipe")
 	require.That(t, string(link.Data) == "busybox" && !piped, "behind the link is %q, and a pipe is there: %v", link.Data, piped)

@@ -17,6 +17,8 @@ func TestSisterErrors(t *testing.T) {
 		p := require.Must(planning.NewLoader().Plan("overhead-published", sets))(t)
 		checkSisters(t, reports.SisterErrors(p))
 	}
+	alone := require.Must(planning.NewLoader().Plan("overhead-pentium-m", nil))(t)
+	require.Equal(t, len(reports.SisterErrors(alone)), 0, "guesses of a machine without a sister")
 }
 
 func checkSisters(t *testing.T, errs []reports.SisterError) {

@@ -54,6 +54,17 @@ func failing() (int, bool, error) {
 }
 
 func named() (int, error) { return 5, p.ErrName }
+
+const (
+	red T = iota
+	blue
+)
+
+const green = 0
+
+func first() T { return red }
+
+func second() T { return blue }
 `
 
 // parsed is a package of one file, in a tree of its own.
@@ -108,6 +119,7 @@ failing 33: return 6, true, fail() -> return *new(int), true, fail()
 failing 33: return 6, true, fail() -> return 6, false, fail()
 failing 33: return 6, true, fail() -> return 6, true, *new(error)
 named 36: func named() (int, error) { return 5, p.ErrName } -> func named() (int, error) { return 5, *new(error) }
+second 47: func second() T { return blue } -> func second() T { return *new(T) }
 `
 	lines := func(s string) []string { return slices.Sorted(strings.Lines(s)) }
 	require.That(t, slices.Equal(lines(got.String()), lines(want)), "the changes are\n%s\nwant\n%s", got.String(), want)

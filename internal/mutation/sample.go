@@ -32,6 +32,7 @@ func (m *mutant) place(t *tree) string {
 
 // mutantsOf returns the changes of all functions of a package, those too that do not compile.
 func (t *tree) mutantsOf(p *pkg) (all []*mutant) {
+	zeros := zerosOf(p.files)
 	for i, f := range p.files {
 		at := func(pos token.Pos) int { return t.fset.Position(pos).Offset }
 		for n, d := range f.Decls {
@@ -39,7 +40,7 @@ func (t *tree) mutantsOf(p *pkg) (all []*mutant) {
 			if !ok || fn.Body == nil {
 				continue
 			}
-			for _, c := range changesOf(fn, p.texts[i], at) {
+			for _, c := range changesOf(fn, p.texts[i], zeros, at) {
 				m := &mutant{
 					pkg: p, file: i, function: nameOf(fn), index: n, change: c,
 					body: [2]int{at(fn.Body.Lbrace) + 1, at(fn.Body.Rbrace)},

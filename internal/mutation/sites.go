@@ -34,14 +34,33 @@ type finder struct {
 	text    string
 	at      func(token.Pos) int
 	results *ast.FieldList
+	zeros   []string // constants of the package that are the first of their kind
 	idle    [][2]int // zeros beside false and values beside an error, which no caller looks at
 	lost    []int    // errors that a block of `if err != nil` returns
 	all     []change
 }
 
-// changesOf returns the changes of a function of a file whose text and positions are given. Some do not compile.
-func changesOf(f *ast.FuncDecl, text string, at func(token.Pos) int) []change {
-	s := &finder{text: text, at: at, results: f.Type.Results}
+// zerosOf returns the names of constants that an iota begins with.
+func zerosOf(files []*ast.File) (names []string) {
+	for _, f := range files {
+		for _, d := range f.Decls {
+			group, ok := d.(*ast.GenDecl)
+			if !ok || group.Tok != token.CONST {
+				continue
+			}
+			first := group.Specs[0].(*ast.ValueSpec)
+			if n, ok := first.Values[0].(*ast.Ident); ok && n.Name == "iota" {
+				names = append(names, first.Names[0].Name)
+			}
+		}
+	}
+	return names
+}
+
+// changesOf returns the changes of a function of a file whose text and positions are given, and some constants that are zero. Some
+// changes do not compile.
+func changesOf(f *ast.FuncDecl, text string, zeros []string, at func(token.Pos) int) []change {
+	s := &finder{text: text, zeros: zeros, at: at, results: f.Type.Results}
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		s.node(n)
 		_, nested := n.(*ast.FuncLit)
@@ -139,6 +158,7 @@ func (s *finder) returned(n *ast.ReturnStmt) {
 		case s.of(x) == "nil" || s.of(x) == "0" || s.of(x) == `""` || s.of(x) == "true" || s.of(x) == "false" || s.of(x) == of+"{}":
 		case of == "bool":
 			s.put(x.Pos(), x.End(), "!("+s.of(x)+")")
+		case slices.Contains(s.zeros, s.of(x)):
 		case of != "error" || !slices.Contains(s.lost, s.at(x.Pos())):
 			s.put(x.Pos(), x.End(), "*new("+of+")")
 		}
