@@ -116,7 +116,7 @@ func (t *tree) try(ctx context.Context, drawn []*mutant, known []equivalent, o o
 			if judged[i] = by != "" || n == len(stages)-1; judged[i] {
 				scores[t.folder(m.pkg)].count(out, t, m, by, took[i].Round(time.Second))
 			} else {
-				fmt.Fprintf(out, "%s: %s is left to %s\n", m.place(t), m.function, stages[n+1].name)
+				fmt.Fprintf(out, "%s: %s is left to %s\n\t- %s\n\t+ %s\n", m.place(t), m.function, stages[n+1].name, m.before, m.after)
 			}
 		}
 	}
