@@ -131,6 +131,10 @@ func ran(seed uint64, between func(c *toy, odd bool)) []*toy {
 			if c.Run(until); between != nil {
 				between(c, slice.IntN(2) == 0)
 			}
+			if rng.IntN(8) == 0 {
+				c.EnterException(cpus.OtherException, clock.Ticks(rng.IntN(900)), "any")
+				c.LeaveException()
+			}
 		}
 	}
 	return all
