@@ -264,7 +264,7 @@ func TestMemoOfLongTimes(t *testing.T) {
 		mispredict clock.Ticks
 		wait       func(c *toy)
 	}{
-		"repeated":     {do: cpus.Cost{InOrder: true, Issue: 60}, wait: func(c *toy) { c.repeated(long/60, toyDo) }},
+		"repeated":     {do: cpus.Cost{InOrder: true, Issue: 60}, wait: func(c *toy) { c.repeated(long/60, &Pace{Class: toyDo}) }},
 		"delivered":    {wait: func(c *toy) { c.EnterException(cpus.OtherException, long, ""); c.LeaveException() }},
 		"latency":      {do: cpus.Cost{Latency: long}},
 		"mispredicted": {mispredict: long},

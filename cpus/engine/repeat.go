@@ -9,22 +9,43 @@ import (
 // Repeated instructions make thousands of accesses that are alike. Those within a line that need nothing but their
 // tags are made in one go. Times, counts and what later loads find are as of one after the other.
 
-// Repeat adds the time of one more element of a repeated instruction, which costs the issue of a class
-// beside what its memory took.
-func (c *Core) Repeat(class uint8) { c.repeated(1, class) }
+// Pace prices the elements of a repeated instruction beside their memory: each takes the issue of a class, or, in a fast
+// string, which moves many at a time, each FastBytes of them do.
+type Pace struct {
+	Class uint8
+	Fast  bool
+	Size  uint64 // of an element in bytes
+	bytes uint64 // moved so far
+}
+
+// FastBytes counts the bytes of a fast string that take the issue of its class.
+const FastBytes = 64
+
+// take is the time of n more elements.
+func (p *Pace) take(n uint64, issue ticks) ticks {
+	before := ticks(p.bytes)
+	p.bytes += n * p.Size
+	if !p.Fast {
+		return ticks(n) * issue
+	}
+	return issue*ticks(p.bytes)/FastBytes - issue*before/FastBytes
+}
+
+// Repeat adds the time of one more element of a repeated instruction, and what its memory took.
+func (c *Core) Repeat(p *Pace) { c.repeated(1, p) }
 
 // repeated is Repeat of n elements. Their time is a delay of the instruction.
-func (c *Core) repeated(n uint64, class uint8) {
+func (c *Core) repeated(n uint64, p *Pace) {
 	a := &c.acc[c.idx&(accesses-1)]
 	c.applyInputs()
-	a.miss += ticks(n)*c.cost[class].issue + a.missW + a.own
+	a.miss += p.take(n, c.cost[p.Class].issue) + a.missW + a.own
 	a.missW, a.own = 0, 0
 	c.irregular |= insnBit(c.idx) | irregularAccess
 }
 
 // StoreElements is Store and Repeat of up to n elements at ascending addresses. It returns how many there were: none
 // when the first needs more than its tags.
-func StoreElements[T Width](c *Core, va uint64, v T, n uint64, class uint8) uint64 {
+func StoreElements[T Width](c *Core, va uint64, v T, n uint64, p *Pace) uint64 {
 	size := uint64(unsafe.Sizeof(v))
 	e, pa, room := c.elements(va, size)
 	if n = min(n, room); n == 0 || !c.mayWrite(e, va, pa) {
@@ -33,33 +54,87 @@ func StoreElements[T Width](c *Core, va uint64, v T, n uint64, class uint8) uint
 	to := unsafe.Slice((*byte)(e.at(va&pageMask)), n*size)
 	for i := range n {
 		put(to, i*size, v)
-		c.sendElement(pa+i*size, size)
 	}
-	c.repeated(n, class)
+	c.sendElements(pa, n, size)
+	c.repeated(n, p)
 	return n
 }
 
 // CopyElements is Load, Store and Repeat, likewise.
-func CopyElements[T Width](c *Core, from, to, n uint64, class uint8) uint64 {
+func CopyElements[T Width](c *Core, from, to, n uint64, p *Pace) uint64 {
 	size := uint64(unsafe.Sizeof(T(0)))
 	source, src, some := c.elements(from, size)
 	target, dst, room := c.elements(to, size)
-	line := c.line(src)
-	if n = min(n, some, room); n == 0 || source.read != from>>pageShift+c.microGen ||
-		c.dRecent[line&c.dMask] != line+1 || !c.mayWrite(target, to, dst) {
+	if n = min(n, some, room); n == 0 || source.read != from>>pageShift+c.microGen || !c.mayRead(src, dst, size, p) || !c.mayWrite(target, to, dst) {
 		return 0
 	}
 	in, out := unsafe.Slice((*byte)(source.at(from&pageMask)), n*size), unsafe.Slice((*byte)(target.at(to&pageMask)), n*size)
+	if size == 1 && !c.sharesUnits(src, dst) {
+		c.findBytes(src, n)
+		copy(out, in)
+		c.noteLast(src, n, size)
+		c.sendElements(dst, n, size)
+		c.repeated(n, p)
+		return n
+	}
 	for i := range n {
 		if at := src + i*size; c.window && c.mayFind(at, size) {
 			c.findStore(at, size)
 			c.applyInputs() // before the next element finds another one
 		}
 		put(out, i*size, get[T](in, i*size))
-		c.sendElement(dst+i*size, size)
+		c.sendElements(dst+i*size, 1, size)
 	}
-	c.repeated(n, class)
+	c.noteLast(src, n, size)
+	c.repeated(n, p)
 	return n
+}
+
+// noteLast is noteColumns of n loads, of which the last ones are remembered.
+func (c *Core) noteLast(at, n, size uint64) {
+	if !c.columnsMatter() {
+		return
+	}
+	for i := n - min(n, columnLoads); i < n; i++ {
+		c.noteColumns(at+i*size, size)
+	}
+}
+
+// mayRead reports whether a load of an element that is copied needs nothing but its tags: its line is the one that its set used last.
+// Two lines of one set take turns, and after two elements of both nothing changes any more.
+func (c *Core) mayRead(src, dst, size uint64, p *Pace) bool {
+	line, other := c.line(src), c.line(dst)
+	if c.dRecent[line&c.dMask] == line+1 {
+		return true
+	}
+	return (line^other)&c.dMask == 0 && !c.bypassesCaches() && 2*size <= min(p.bytes, src&c.lineMask, dst&c.lineMask) && c.l1d.Has(line)
+}
+
+// sharesUnits reports whether a line's elements that are loaded and stored may be found in the same units of sent.
+func (c *Core) sharesUnits(src, dst uint64) bool {
+	apart := (dst>>2 - src>>2) & (sentUnits - 1)
+	line := c.lineMask>>2 + 1
+	return apart <= line || apart >= sentUnits-line
+}
+
+// findBytes is findStore of n loads of a byte. All bytes of a unit look at the same store.
+func (c *Core) findBytes(at, n uint64) {
+	if !c.window {
+		return
+	}
+	before := c.sequence
+	for first, end := at, at+n; at < end; {
+		next := min(at|3+1, end)
+		if c.mayFind(at, 1) {
+			for ; at < next; at++ {
+				c.sequence = before + at - first // each has its store behind it
+				c.findStore(at, 1)
+				c.applyInputs()
+			}
+		}
+		at = next
+	}
+	c.sequence = before
 }
 
 // elements returns the micro-TLB entry that an address may have, what its physical address is then, and how many
@@ -80,15 +155,20 @@ func (c *Core) mayWrite(e *microEntry, va, pa uint64) bool {
 	return e.write == va>>pageShift+c.microGen && c.sRecent[line&c.dMask] == line+1 && !c.Memory.HasCode(pa>>mmu.GranuleShift)
 }
 
-// sendElement is send of an instruction that has something in acc anyway.
-func (c *Core) sendElement(pa, n uint64) {
+// sendElements is send of n elements of an instruction that has something in acc anyway. Of several in a unit the last one is found.
+func (c *Core) sendElements(pa, n, size uint64) {
 	if !c.window {
 		return
 	}
-	c.sequence++
-	s := sentStore{pa, pa + n, c.sequence}
-	c.sent[pa>>2&(sentUnits-1)] = s
-	c.sent[(s.end-1)>>2&(sentUnits-1)] = s
-	c.acc[c.idx&(accesses-1)].store = c.sequence
+	a := &c.acc[c.idx&(accesses-1)]
+	for first, end := pa, pa+n*size; pa < end; {
+		next := min(max(pa|3+1, pa+size), end)
+		s := sentStore{next - size, next, c.sequence + (next-first)/size}
+		c.sent[s.pa>>2&(sentUnits-1)] = s
+		c.sent[(s.end-1)>>2&(sentUnits-1)] = s
+		pa = next
+	}
+	c.sequence += n
+	a.store = c.sequence
 	c.sends |= 1 << (c.idx & 63)
 }

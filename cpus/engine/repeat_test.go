@@ -12,35 +12,40 @@ import (
 // elements are the ways to make accesses of one width: as many at once as the engine takes, and one after the other.
 type elements struct {
 	size        uint64
-	fill, fills func(c *Core, at, n uint64) uint64
-	copy, moves func(c *Core, from, to, n uint64) uint64
+	pace        func() *Pace
+	fill, fills func(c *Core, at, n uint64, p *Pace) uint64
+	copy, moves func(c *Core, from, to, n uint64, p *Pace) uint64
 }
 
-func elementsOf[T Width](size uint64) elements {
+func elementsOf[T Width](size uint64, fast bool) elements {
 	return elements{
 		size: size,
-		fill: func(c *Core, at, n uint64) uint64 { return StoreElements(c, at, T(0x81), n, toyNop) },
-		copy: func(c *Core, from, to, n uint64) uint64 { return CopyElements[T](c, from, to, n, toyNop) },
-		fills: func(c *Core, at, n uint64) uint64 {
+		pace: func() *Pace { return &Pace{Class: toyNop, Fast: fast, Size: size} },
+		fill: func(c *Core, at, n uint64, p *Pace) uint64 { return StoreElements(c, at, T(0x81), n, p) },
+		copy: func(c *Core, from, to, n uint64, p *Pace) uint64 { return CopyElements[T](c, from, to, n, p) },
+		fills: func(c *Core, at, n uint64, p *Pace) uint64 {
 			for i := range n {
 				Store(c, at+i*size, T(0x81))
-				c.Repeat(toyNop)
+				c.Repeat(p)
 			}
 			return n
 		},
-		moves: func(c *Core, from, to, n uint64) uint64 {
+		moves: func(c *Core, from, to, n uint64, p *Pace) uint64 {
 			for i := range n {
 				v, _ := Load[T](c, from+i*size)
 				Store(c, to+i*size, v)
-				c.Repeat(toyNop)
+				c.Repeat(p)
 			}
 			return n
 		},
 	}
 }
 
-// widths are the elements of each width.
-var widths = []elements{elementsOf[uint8](1), elementsOf[uint16](2), elementsOf[uint32](4), elementsOf[uint64](8)}
+// widths are the elements of each width, without and with fast strings.
+var widths = []elements{
+	elementsOf[uint8](1, false), elementsOf[uint16](2, false), elementsOf[uint32](4, false), elementsOf[uint64](8, false),
+	elementsOf[uint8](1, true), elementsOf[uint64](8, true),
+}
 
 // repeatingToy has lines of data at hand, and executes an instruction that calls a function behind a store that is on its way. Loads from one place
 // come behind it.
@@ -72,8 +77,8 @@ func TestElementsAtOnce(t *testing.T) {
 					name           string
 					atOnce, singly func(c *Core, n uint64) uint64
 				}{
-					{"fill", func(c *Core, n uint64) uint64 { return w.fill(c, x.to, n) }, func(c *Core, n uint64) uint64 { return w.fills(c, x.to, n) }},
-					{"copy", func(c *Core, n uint64) uint64 { return w.copy(c, x.from, x.to, n) }, func(c *Core, n uint64) uint64 { return w.moves(c, x.from, x.to, n) }},
+					{"fill", func(c *Core, n uint64) uint64 { return w.fill(c, x.to, n, w.pace()) }, func(c *Core, n uint64) uint64 { return w.fills(c, x.to, n, w.pace()) }},
+					{"copy", func(c *Core, n uint64) uint64 { return w.copy(c, x.from, x.to, n, w.pace()) }, func(c *Core, n uint64) uint64 { return w.moves(c, x.from, x.to, n, w.pace()) }},
 				} {
 					for _, behind := range []uint64{x.to, x.to + w.size*((x.n-1)&3), 0x8008} {
 						made := uint64(0)
@@ -89,6 +94,43 @@ func TestElementsAtOnce(t *testing.T) {
 	})
 }
 
+// TestCopiesWithinASet copies between two lines of one set of the first level, which take turns in being used: behind two elements the others
+// are made at once. What the caches hold and whose turn it is, columns of loads too, is as when all are made singly.
+func TestCopiesWithinASet(t *testing.T) {
+	models(t, func(t *testing.T, cfg *cpus.Config) {
+		span := uint64(cfg.L1D.Size / cfg.L1D.Ways)
+		for _, ways := range []int{1, 2, 4, cfg.L1D.Ways} {
+			cfg.L1D.Size, cfg.L1D.Ways = int(span)*ways, ways
+			for _, w := range widths {
+				for _, single := range []uint64{0, 1, 2, 3} {
+					made, columns := uint64(0), uint64(0)
+					run := func(atOnce bool) *toy {
+						return repeatingToy(t, cfg, 0, func(c *Core) {
+							c.columnShift, c.columnMask = 3, 7
+							p, from, to := w.pace(), uint64(0x8000), 0x8000+span
+							w.moves(c, from, to, single, p)
+							n := uint64(0)
+							if atOnce {
+								n = w.copy(c, from+single*w.size, to+single*w.size, 5, p)
+								made = n
+							}
+							w.moves(c, from+(single+n)*w.size, to+(single+n)*w.size, 5-n, p)
+							columns = c.columns
+							for _, line := range []uint64{to + span, to + 2*span, from} {
+								Load[uint64](c, line)
+							}
+						})
+					}
+					singly, want := run(false), columns
+					same(t, "one set", singly, run(true))
+					require.Equal(t, columns, want, "columns of the last loads are")
+					require.That(t, (made != 0) == (single >= 2 && ways > 1), "%d ways, elements of %d bytes, behind %d of them: %d at once", ways, w.size, single, made)
+				}
+			}
+		}
+	})
+}
+
 // TestRepeatTakesTheIssueOfItsClass prices elements: each takes what its class takes to issue, beside its memory.
 func TestRepeatTakesTheIssueOfItsClass(t *testing.T) {
 	models(t, func(t *testing.T, cfg *cpus.Config) {
@@ -96,19 +138,29 @@ func TestRepeatTakesTheIssueOfItsClass(t *testing.T) {
 		took := func(n uint64, class uint8) ticks {
 			return repeatingToy(t, cfg, 0, func(c *Core) {
 				for range n {
-					c.Repeat(class)
+					c.Repeat(&Pace{Class: class})
 				}
 			}).Now()
 		}
 		none := took(0, toyAdd)
 		require.Equal(t, took(5, toyAdd)-none, 5*700, "five elements take")
-		c := repeatingToy(t, cfg, 0, func(c *Core) { c.Repeat(toyAdd); StoreElements(c, 0x8000, uint64(1), 4, toyAdd) })
+		c := repeatingToy(t, cfg, 0, func(c *Core) {
+			c.Repeat(&Pace{Class: toyAdd})
+			StoreElements(c, 0x8000, uint64(1), 4, &Pace{Class: toyAdd})
+		})
 		require.Equal(t, c.Now()-none, 5*700, "five elements, of which four are made at once, take")
+		fast := repeatingToy(t, cfg, 0, func(c *Core) {
+			p := &Pace{Class: toyAdd, Fast: true, Size: 1}
+			for range 100 {
+				c.Repeat(p)
+			}
+		})
+		require.Equal(t, fast.Now()-none, 700*100/FastBytes, "100 bytes of a fast string take")
 		for what, access := range map[string]func(c *Core){
 			"loaded": func(c *Core) { Load[uint64](c, 0x40000) },
 			"stored": func(c *Core) { Store(c, 0x40000, uint64(1)) },
 		} {
-			line := repeatingToy(t, cfg, 0, func(c *Core) { access(c); c.Repeat(toyAdd) })
+			line := repeatingToy(t, cfg, 0, func(c *Core) { access(c); c.Repeat(&Pace{Class: toyAdd}) })
 			require.Equal(t, line.Now()-none, 700+line.memLat-line.l1Lat, "an element that is %s, of a line that no cache has, takes", what)
 		}
 	})
@@ -145,8 +197,8 @@ func TestElementsNeedTheirTags(t *testing.T) {
 			Load[uint32](&c.Core, 0xc200)
 			c.goFrom(0xc200)
 			c.dRecent[c.line(0x8100)&c.dMask] = 0
-			require.Equal(t, StoreElements(&c.Core, x.to, uint32(7), x.n, toyNop), x.want, "lines of %d bytes, %s: stored at once are", line, x.what)
-			require.Equal(t, CopyElements[uint32](&c.Core, x.from, x.to, x.n, toyNop), x.want, "lines of %d bytes, %s: copied at once are", line, x.what)
+			require.Equal(t, StoreElements(&c.Core, x.to, uint32(7), x.n, &Pace{Class: toyNop}), x.want, "lines of %d bytes, %s: stored at once are", line, x.what)
+			require.Equal(t, CopyElements[uint32](&c.Core, x.from, x.to, x.n, &Pace{Class: toyNop}), x.want, "lines of %d bytes, %s: copied at once are", line, x.what)
 		}
 	}
 }
@@ -159,9 +211,9 @@ func TestCopiesNeedTheirSource(t *testing.T) {
 		Load[uint64](&c.Core, at)
 	}
 	const elsewhere = 0x8000 + microEntries<<pageShift // which would have the same entry of the micro-TLB
-	require.Equal(t, StoreElements(&c.Core, elsewhere, uint8(1), 1, toyNop), 0, "stored at once to another page are")
+	require.Equal(t, StoreElements(&c.Core, elsewhere, uint8(1), 1, &Pace{Class: toyNop}), 0, "stored at once to another page are")
 	for from, want := range map[uint64]uint64{0x8000: 2, 0x8038: 1, 0x8004: 0, 0xa100: 2, 0xa140: 0, 0xb000: 0, elsewhere: 0} {
-		require.Equal(t, CopyElements[uint64](&c.Core, from, 0x8010, 2, toyNop), want, "from %#x, copied at once are", from)
+		require.Equal(t, CopyElements[uint64](&c.Core, from, 0x8010, 2, &Pace{Class: toyNop}), want, "from %#x, copied at once are", from)
 	}
 }
 
@@ -170,7 +222,7 @@ func TestRepeatAddsWhatAccessesTook(t *testing.T) {
 	c := newToy(t, toyConfig(cpus.Window, 64), 1<<20, 0x1000, [4]byte{toyHalt})
 	c.idx, c.acc[0] = 0, access{miss: 100, missW: 20, own: 3}
 	for range 2 { // the second finds no delays
-		c.Repeat(toyNop)
+		c.Repeat(&Pace{Class: toyNop})
 	}
 	require.Equal(t, c.acc[0], access{miss: 123 + 2*c.cost[toyNop].issue}, "two elements took")
 }

@@ -119,6 +119,10 @@ const (
 	clXrstor
 	clXgetbv
 	clXsetbv
+	clRepMovsShort // rep movsb of few bytes, rep stosb likewise
+	clRepStosShort
+	clRepMovsLine // 64 bytes of a fast string, beside its start
+	clRepStosLine
 	classes
 )
 
@@ -148,16 +152,19 @@ var classNames = [classes]string{
 	clRdmsrDebugCtl: "rdmsr_debugctl", clRdmsrSpecCtrl: "rdmsr_spec_ctrl", clWrmsrBase: "wrmsr_base",
 	clWrmsrDebugCtl: "wrmsr_debugctl", clWrmsrSpecCtrl: "wrmsr_spec_ctrl", clWrmsrPredCmd: "wrmsr_pred_cmd",
 	clInvpcid: "invpcid", clStac: "stac", clXsave: "xsave", clXrstor: "xrstor", clXgetbv: "xgetbv",
-	clXsetbv: "xsetbv",
+	clXsetbv: "xsetbv", clRepMovsShort: "rep_movs_short", clRepStosShort: "rep_stos_short",
+	clRepMovsLine: "rep_movs_line", clRepStosLine: "rep_stos_line",
 }
 
-// inherits names classes that a description may leave out, and whose price they then have.
+// inherits names classes that a description may leave out, and whose price they then have. A processor whose lines have no
+// price has no fast strings.
 var inherits = map[string]string{
 	"clts": "mov_to_cr", "mov_to_cr3": "mov_to_cr", "mov_to_cr8": "mov_to_cr", "verw": "mov_to_seg",
 	"sysenter": "syscall", "sysexit": "sysret", "iret_outer": "iret",
 	"rdmsr_base": "rdmsr", "rdmsr_debugctl": "rdmsr", "rdmsr_spec_ctrl": "rdmsr",
 	"wrmsr_base": "wrmsr", "wrmsr_debugctl": "wrmsr", "wrmsr_spec_ctrl": "wrmsr", "wrmsr_pred_cmd": "wrmsr",
 	"invpcid": "mov_to_cr", "stac": "sti", "xsave": "fx_state", "xrstor": "fx_state", "xgetbv": "rdtsc", "xsetbv": "mov_to_cr",
+	"rep_movs_short": "rep_movs", "rep_stos_short": "rep_stos", "rep_movs_line": "rep_element", "rep_stos_line": "rep_element",
 }
 
 // Events of this architecture that cost time beside instructions; the engine's come before

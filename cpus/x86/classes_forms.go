@@ -2,6 +2,7 @@ package x86
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -148,7 +149,14 @@ func (d *decoder) priced(class uint8) uint8 {
 }
 
 // startsRepeat are the classes of repeated string instructions, which overlap nothing.
-func startsRepeat() []uint8 { return append([]uint8{clRepStart}, classesOfForms[clRepStart]...) }
+func startsRepeat() []uint8 {
+	return append([]uint8{clRepStart, clRepMovsShort, clRepStosShort}, classesOfForms[clRepStart]...)
+}
+
+// formNamed is the number of a form.
+func formNamed(name string) uint8 {
+	return uint8(classes + slices.IndexFunc(priceForms, func(f priceForm) bool { return f.name == name }))
+}
 
 // allClasses are the names of classes and forms by number, and inherited the class that each form takes its price
 // from.

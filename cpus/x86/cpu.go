@@ -130,6 +130,7 @@ type CPU struct {
 	fpu        fpu
 	generator  *generator `state:"-"` // of host code
 	answers    answers
+	movs, stos repetition `state:"-"`
 }
 
 // creates makes CPUs that begin as the loader leaves them, or as Bus.Root says where that is Unpaged or RealMode.
@@ -159,6 +160,8 @@ func (c *CPU) build(isa *cpus.ISA, n int, cfg *cpus.Config, bus cpus.Bus, long b
 	for i, name := range eventNames {
 		c.event[i] = cfg.Events[name]
 	}
+	c.movs = newRepetition(cfg, "rep_movs", clRepMovsShort, clRepMovsLine)
+	c.stos = newRepetition(cfg, "rep_stos", clRepStosShort, clRepStosLine)
 	c.resetCommon()
 	c.reset(c)
 	c.setTables()

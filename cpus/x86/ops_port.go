@@ -58,7 +58,7 @@ func ins[T width](c *CPU, in *inst) {
 	if !c.portAllowed(port, n) {
 		return
 	}
-	c.repeat(in, func() bool {
+	c.repeat(in, eachElement(), func() bool {
 		if _, ok := c.DataAddress(c.R[rdi]&c.AddrMask, true); ok && store(c, c.R[rdi], T(c.LoadPort(port, int(n)))) {
 			c.advance(rdi, d)
 		}
@@ -71,7 +71,7 @@ func outs[T width](c *CPU, in *inst) {
 	if !c.portAllowed(port, n) {
 		return
 	}
-	c.repeat(in, func() bool {
+	c.repeat(in, eachElement(), func() bool {
 		if v, ok := source[T](c, in); ok {
 			c.StorePort(port, int(n), uint64(v))
 			c.advance(rsi, d)

@@ -3,14 +3,15 @@ package x86
 import (
 	"unsafe"
 
+	"kprobesim/cpus"
 	"kprobesim/cpus/engine"
 )
 
 // String instructions (SDM vol. 1, 7.3.9). The source is at rsi in DS or the segment of a prefix,
 // the destination at rdi in ES, which no prefix changes and which is flat in both modes. Repetition
 // keeps rcx, rsi and rdi current after every element, so that a fault in the middle can be taken
-// and the instruction resumed. Time is that of the start plus that of each element; memory delays
-// add up.
+// and the instruction resumed. Time is that of the start plus that of each element, or of each 64 bytes where microcode
+// moves lines (fast strings: Optimization Manual, 3.7.6); memory delays add up.
 
 // stride is the signed size of an element in the direction of DF.
 func stride[T width](c *CPU) uint64 {
@@ -61,18 +62,22 @@ func (c *CPU) advance(r int, by uint64) { c.R[r] = (c.R[r] + by) & c.AddrMask }
 // repeat runs one element at a time while rcx lasts; step reports whether to go on. Traps and
 // watchpoints come between elements (SDM vol. 3, 17.3.1.4). Where addresses ascend and no trap is due, some may do
 // several elements, up to a number, and returns how many it did. The result is false when elements are left.
-func (c *CPU) repeat(in *inst, step func() bool, some func(n uint64) uint64) (done bool) {
+func (c *CPU) repeat(in *inst, p *engine.Pace, step func() bool, some func(n uint64) uint64) (done bool) {
 	if in.rep == 0 {
 		step()
 		return true
 	}
+	most := uint64(maxRepeat)
+	if p.Fast {
+		most = maxFast / p.Size
+	}
 	for n := uint64(0); c.R[rcx]&c.AddrMask != 0; n++ {
-		if n == maxRepeat || n > 0 && (c.ctl&flagTF != 0 || c.watchHit != 0) {
+		if n == most || n > 0 && (c.ctl&flagTF != 0 || c.watchHit != 0) {
 			c.suspend(in)
 			return false
 		}
 		if some != nil && c.ctl&(flagTF|flagDF) == 0 {
-			if did := some(min(c.R[rcx]&c.AddrMask, maxRepeat-n)); did != 0 {
+			if did := some(min(c.R[rcx]&c.AddrMask, most-n)); did != 0 {
 				c.R[rcx] = (c.R[rcx] - did) & c.AddrMask
 				n += did - 1
 				continue
@@ -83,7 +88,7 @@ func (c *CPU) repeat(in *inst, step func() bool, some func(n uint64) uint64) (do
 			return false
 		}
 		c.R[rcx] = (c.R[rcx] - 1) & c.AddrMask
-		c.Repeat(clRepElement)
+		c.Repeat(p)
 		if !more {
 			return true
 		}
@@ -109,11 +114,56 @@ func (c *CPU) suspend(in *inst) {
 // looks at its clock and the interrupts in between.
 const maxRepeat = 4096
 
+// maxFast is the same for a fast string, in bytes.
+const maxFast = 8 * maxRepeat
+
+// repetition has the prices of a kind of repeated instruction.
+type repetition struct {
+	start, short uint8 // of the instruction, and of one of few bytes
+	line         uint8 // of 64 bytes of a fast string
+	fast         bool  // the machine description has that price
+}
+
+// newRepetition finds the prices. A description that does not price 64 bytes has no fast strings.
+func newRepetition(cfg *cpus.Config, start string, short, line uint8) repetition {
+	_, fast := cfg.Classes[classNames[line]]
+	return repetition{formNamed(start), short, line, fast}
+}
+
+// pace prices elements of n bytes of a string, whose addresses do or do not allow that lines are moved. A trap behind each
+// element does not.
+func (c *CPU) pace(r *repetition, n uint64, allowed bool) engine.Pace {
+	if r.fast && allowed && c.ctl&(flagDF|flagTF) == 0 {
+		return engine.Pace{Class: r.line, Fast: true, Size: n}
+	}
+	return engine.Pace{Class: clRepElement, Size: n}
+}
+
+// eachElement prices elements that are never moved by lines.
+func eachElement() *engine.Pace { return &engine.Pace{Class: clRepElement} }
+
+// shortString is the most bytes that fast short strings are for (Optimization Manual, 3.7.6: rep movsb of 1 to 128 bytes).
+const shortString = 128
+
+// price prices a movs or stos that is done with count elements, if it is repeated.
+func (c *CPU) price(in *inst, r *repetition, p *engine.Pace, count uint64) {
+	if in.rep == 0 || c.Stop&engine.StopFault != 0 {
+		return
+	}
+	class := r.start
+	if p.Size == 1 && count <= shortString {
+		class = r.short
+	}
+	c.Reprice(r.start, class)
+}
+
 // movs, stos and lods go on as long as rcx lasts, repne as well as rep. Pointers move when both
-// accesses of an element have succeeded.
+// accesses of an element have succeeded. A string that is copied to less than a line above itself is read again where it
+// was written, and so not moved by lines.
 func movs[T width](c *CPU, in *inst) {
-	d := stride[T](c)
-	c.repeat(in, func() bool {
+	d, count := stride[T](c), c.R[rcx]&c.AddrMask
+	p := c.pace(&c.movs, uint64(bitsOf(T(0))/8), c.R[rdi]-c.sourceAddress(in, c.R[rsi]) >= engine.FastBytes)
+	c.repeat(in, &p, func() bool {
 		v, ok := source[T](c, in)
 		if ok && store(c, c.R[rdi], v) {
 			c.advance(rsi, d)
@@ -127,16 +177,18 @@ func movs[T width](c *CPU, in *inst) {
 		if c.AtOnce() {
 			return c.copySome(in, d, n)
 		}
-		n = engine.CopyElements[T](&c.Core, c.sourceAddress(in, c.R[rsi]), c.R[rdi], n, clRepElement)
+		n = engine.CopyElements[T](&c.Core, c.sourceAddress(in, c.R[rsi]), c.R[rdi], n, &p)
 		c.advance(rsi, n*d)
 		c.advance(rdi, n*d)
 		return n
 	})
+	c.price(in, &c.movs, &p, count)
 }
 
 func stos[T width](c *CPU, in *inst) {
-	d := stride[T](c)
-	c.repeat(in, func() bool {
+	d, count := stride[T](c), c.R[rcx]&c.AddrMask
+	p := c.pace(&c.stos, uint64(bitsOf(T(0))/8), true)
+	c.repeat(in, &p, func() bool {
 		if store(c, c.R[rdi], get[T](c, rax)) {
 			c.advance(rdi, d)
 		}
@@ -145,15 +197,16 @@ func stos[T width](c *CPU, in *inst) {
 		if c.AtOnce() {
 			return fillSome(c, get[T](c, rax), d, n)
 		}
-		n = engine.StoreElements(&c.Core, c.R[rdi], get[T](c, rax), n, clRepElement)
+		n = engine.StoreElements(&c.Core, c.R[rdi], get[T](c, rax), n, &p)
 		c.advance(rdi, n*d)
 		return n
 	})
+	c.price(in, &c.stos, &p, count)
 }
 
 func lods[T width](c *CPU, in *inst) {
 	d := stride[T](c)
-	c.repeat(in, func() bool {
+	c.repeat(in, eachElement(), func() bool {
 		if v, ok := source[T](c, in); ok {
 			put(c, rax, v)
 			c.advance(rsi, d)
@@ -203,7 +256,7 @@ func (c *CPU) copySome(in *inst, n, most uint64) uint64 {
 // comparison, but those from before when elements are left (SDM vol. 2, REP).
 func (c *CPU) compare(in *inst, step func() bool) {
 	res, cy, par, aux := c.res, c.cy, c.par, c.aux
-	if !c.repeat(in, step, nil) {
+	if !c.repeat(in, eachElement(), step, nil) {
 		c.res, c.cy, c.par, c.aux = res, cy, par, aux
 	}
 }
