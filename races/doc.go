@@ -18,21 +18,9 @@
 //
 // A checker compares every instruction of that code with what may be executed: the instruction as
 // compiled, a breakpoint where a probe stands, or a whole jump to a buffer that is in use. What code is, and
-// which stores other CPUs see whole, the architecture of the probes says (kprobes.Arch). It reports
-//
-//   - torn: another mixture of bytes
-//   - inside: an address behind a patched first byte whose bytes are no longer its own
-//   - unsynced: code of which this CPU may have fetched an older form, as other CPUs have stored into it since
-//     this one last synchronized, and not every form may be executed. Stores into code are seen at once,
-//     so a simulated CPU never executes what a real one may have fetched before. unsynced.go has the rule
-//   - stale: code in a slot, buffer or module that was freed, text that is not restored in the end, or the
-//     handler of a probe whose unregistration has returned
-//   - lost, doubled: a call of the probed function that did not call the handler although the probe was
-//     enabled from its begin to its end, that called it although it was disabled, or called it twice
-//   - result: a probed function that returned something else
-//   - hung, died: a schedule without an end, a panic, a fault, a kernel that gives up
-//
-// docs/races.md says what it cannot see.
+// which stores other CPUs see whole, the architecture of the probes says (kprobes.Arch). Stores into code are seen at
+// once, so a simulated CPU never executes what a real one may have fetched before: unsynced.go has the rule for that.
+// docs/races.md explains each kind of violation, and what the search cannot see.
 //
 // Time is not predicted here: CPUs need about a cycle for everything, and a jiffy is as short as the
 // scenario says. In plans of exhaustive, time passes only where a turn ends.

@@ -104,8 +104,8 @@ type candidate struct {
 	remark string
 }
 
-// machineCandidates are changes of the machine. Most are bounds: more than the mechanism can do.
-func machineCandidates() []candidate {
+// bounds are changes of the machine by more than their mechanism can do.
+func bounds() []candidate {
 	return []candidate{
 		{"a taken branch takes 2 cycles", []string{"event.taken_branch.cycles=2"}, "excluded: the upper end of what is known"},
 		{"half of each fetched window is lost", []string{"front_end.fetch_bytes=8"}, "excluded: more than any alignment of code can lose"},
@@ -116,6 +116,12 @@ func machineCandidates() []candidate {
 		{"first-level caches of 4 KiB", []string{"cache.l1d.size=4 KiB", "cache.l1i.size=4 KiB"}, "excluded: as if others took seven eighths of them"},
 		{"a misprediction takes 25 cycles", []string{"event.mispredict.cycles=25"}, "excluded: an optimized hit has none"},
 		{"a load waits 8 cycles for a store", []string{"event.store_forward.cycles=8"}, "excluded by the loops of store forwarding"},
+	}
+}
+
+// machineCandidates are other changes of the machine.
+func machineCandidates() []candidate {
+	return []candidate{
 		{"`pushf` and `popf` serialize", []string{"cost.pushf.serialize=true", "cost.popf.serialize=true"}, "not supported by the loops of `pushf` and `popf`"},
 		{"`popf` takes 47 cycles more", []string{"cost.popf.issue=61"}, "what both would need; excluded: with `pushf` it takes 24, with `pushf` and `cli` 39, both measured on this die"},
 		{"a taken branch takes 6 cycles", []string{"event.taken_branch.cycles=6"}, "what both would need; excluded by the loops of branches and calls"},
@@ -181,17 +187,31 @@ func candidatesTable(t *testing.T) string {
 	out += candidate{name: "missing: the figures of February 2010", remark: "less what is simulated"}.row(t, base, later)
 	out += candidate{name: "missing: those of December 2009", remark: "the same; errors against February"}.row(t, base, then)
 	out += candidate{name: "nothing", remark: "the simulation as it is"}.row(t, base, base)
-	for _, c := range machineCandidates() {
-		var sets []string
-		for _, s := range c.sets {
-			sets = append(sets, "machine."+s)
-		}
-		out += c.row(t, base, bothModes(t, sets...))
-	}
+	out += changedMachines(t, base, machineCandidates())
 	for _, c := range loopCandidates() {
 		out += c.row(t, base, bothModes(t, c.sets...))
 	}
 	return out + candidate{name: "a clock of 2.0 GHz", remark: "open: the lowest clock of this processor, from memory; no document says at which it ran"}.row(t, base, slower(base))
+}
+
+// changedMachines prices changes of the machine, one a row.
+func changedMachines(t *testing.T, base map[string]map[string]float64, changes []candidate) (rows string) {
+	t.Helper()
+	for _, c := range changes {
+		var sets []string
+		for _, s := range c.sets {
+			sets = append(sets, "machine."+s)
+		}
+		rows += c.row(t, base, bothModes(t, sets...))
+	}
+	return rows
+}
+
+// boundsText is the file of the bounds, which docs/fidelity.md sums up.
+func boundsText(t *testing.T) string {
+	t.Helper()
+	return "Changes of the machine that add more to hits of the E5410 than their mechanism can do. The columns are those of the candidates in\n" +
+		"docs/fidelity.md.\n\n" + candidateHead + changedMachines(t, bothModes(t), bounds())
 }
 
 // slower are hits at six sevenths of the clock, counted in cycles of the full one.

@@ -48,6 +48,7 @@ func TestDocuments(t *testing.T) {
 	holdBlock(t, fidelity, "spread", spreadTable(t))
 	holdFile(t, "cmd/kprobesim/testdata/stages.csv", stagesTable(t))
 	holdBlock(t, fidelity, "candidates", candidatesTable(t))
+	holdFile(t, "cmd/kprobesim/testdata/bounds.md", boundsText(t))
 	holdBlock(t, fidelity, "december", decemberTable(t))
 	holdBlock(t, fidelity, "rows", rowsTable(t))
 	holdBlock(t, fidelity, "statements", statementsTable(t))

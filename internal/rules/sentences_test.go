@@ -128,3 +128,17 @@ func TestDocumentsAreShort(t *testing.T) {
 		require.That(t, n <= most, "%s has %d lines, at most %d: say it in docs/ and link it", doc, n, most)
 	}
 }
+
+// maxDocs bounds all documents below docs/ together.
+const maxDocs = 4000
+
+// TestDocumentsSayThingsOnce holds the length of the documents below docs/.
+func TestDocumentsSayThingsOnce(t *testing.T) {
+	n := 0
+	for _, doc := range documents(t) {
+		if strings.HasPrefix(doc, "docs/") {
+			n += strings.Count(read(t, doc), "\n")
+		}
+	}
+	require.That(t, n > 0 && n <= maxDocs, "docs/*.md have %d lines, at most %d: say it once, where a reader looks for it, and link it", n, maxDocs)
+}

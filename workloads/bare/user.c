@@ -61,7 +61,7 @@ static int run(unsigned long (*fn)(unsigned long), unsigned long arg)
 	return task.exit_code;
 }
 
-static void check(const char *what, long got, long want)
+static void expect(const char *what, long got, long want)
 {
 	say(what, got);
 	if (got != want)
@@ -71,8 +71,8 @@ static void check(const char *what, long got, long want)
 void try_user(void)
 {
 	user_init(0);
-	check("system calls", run(user_calls, 10), (int)(10 * bench_target(3, 4)));
-	check("no such system call", run(user_asks, 1000), -38);
+	expect("system calls", run(user_calls, 10), (int)(10 * bench_target(3, 4)));
+	expect("no such system call", run(user_asks, 1000), -38);
 	turns = 0;
 	timer_start(PERIOD, 1);
 	run(user_busy, 0);

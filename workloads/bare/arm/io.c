@@ -2,7 +2,7 @@
 #include <asm/irq.h>
 #include "../io.h"
 
-#define SYS_EXIT 0x18
+#define SEMIHOSTED_EXIT 0x18	/* SYS_EXIT, which is another number in linux/user.h */
 #define ENDED_WELL 0x20026
 #define ENDED_BADLY 0x20023
 
@@ -13,7 +13,7 @@ void put_char(char c)
 
 void end_run(unsigned char code)
 {
-	register unsigned long r0 asm("r0") = SYS_EXIT;
+	register unsigned long r0 asm("r0") = SEMIHOSTED_EXIT;
 	register unsigned long r1 asm("r1") = code ? ENDED_BADLY : ENDED_WELL;
 
 	for (;;)

@@ -191,7 +191,7 @@ static kprobe_opcode_t branch(const kprobe_opcode_t *at, const kprobe_opcode_t *
 	return (like & 0xf0000000) | 0x0a000000 | (((unsigned long)(to - at) - 2) & 0xffffff);
 }
 
-static void put(kprobe_opcode_t *at, kprobe_opcode_t word)
+static void poke(kprobe_opcode_t *at, kprobe_opcode_t word)
 {
 	text_poke(at, &word, sizeof(word));
 }
@@ -201,8 +201,8 @@ unsigned long prepare_detour(struct jump_probe *op, u8 jump[MAX_JUMP])
 	kprobe_opcode_t *d = __detours_start, word = branch(op->kp.addr, d, *op->kp.addr);
 
 	text_poke(d, detour_template, (detour_template_end - detour_template) * sizeof(*d));
-	put(d + (detour_template_value - detour_template), (unsigned long)op);
-	put(d + (detour_template_call - detour_template), (unsigned long)detour_called);
+	poke(d + (detour_template_value - detour_template), (unsigned long)op);
+	poke(d + (detour_template_call - detour_template), (unsigned long)detour_called);
 	op->detour = d;
 	op->moved = sizeof(word);
 	memcpy(jump, &word, sizeof(word));

@@ -41,7 +41,7 @@ void try_instructions(void)
 #if ERA_OPTIMIZE
 #define LOW 0xffffU
 
-static void put(kprobe_opcode_t *at, kprobe_opcode_t word)
+static void poke(kprobe_opcode_t *at, kprobe_opcode_t word)
 {
 	text_poke(at, &word, sizeof(word));
 }
@@ -54,7 +54,7 @@ static kprobe_opcode_t branch(const kprobe_opcode_t *at, const kprobe_opcode_t *
 
 static void put_call(kprobe_opcode_t *at, const void *fn)
 {
-	put(at, branch(at, code_at(fn, 0), 1));
+	poke(at, branch(at, code_at(fn, 0), 1));
 }
 
 unsigned long prepare_detour(struct jump_probe *op, u8 jump[MAX_JUMP])
@@ -64,15 +64,15 @@ unsigned long prepare_detour(struct jump_probe *op, u8 jump[MAX_JUMP])
 	kprobe_opcode_t *insn = d + (detour_template_insn - detour_template), word = *op->kp.addr;
 
 	text_poke(d, detour_template, words * sizeof(*d));
-	put(value, value[0] | self >> 48);
-	put(value + 1, value[1] | (self >> 32 & LOW));
-	put(value + 3, value[3] | (self >> 16 & LOW));
-	put(value + 4, value[4] | (self & LOW));
-	put(insn, insn[0] | word >> 16);
-	put(insn + 1, insn[1] | (word & LOW));
+	poke(value, value[0] | self >> 48);
+	poke(value + 1, value[1] | (self >> 32 & LOW));
+	poke(value + 3, value[3] | (self >> 16 & LOW));
+	poke(value + 4, value[4] | (self & LOW));
+	poke(insn, insn[0] | word >> 16);
+	poke(insn + 1, insn[1] | (word & LOW));
 	put_call(d + (detour_template_call - detour_template), detour_called);
 	put_call(d + (detour_template_emulate - detour_template), emulate_displaced);
-	put(d + words, branch(d + words, op->kp.addr + 1, 0));
+	poke(d + words, branch(d + words, op->kp.addr + 1, 0));
 	op->detour = d;
 	op->moved = sizeof(word);
 	word = branch(op->kp.addr, d, 0);
