@@ -158,6 +158,12 @@ func HasLocalAPIC(cfg *cpus.Config) bool {
 // (SDM vol. 2, CPUID: 40000000h to 4fffffffh), so a mark does nothing on hardware.
 const leafMark = 0x4b70726f
 
+// hasParts tells the leaves whose answer depends on ecx (SDM vol. 2, CPUID, table 3-8; APM vol. 3, E.4). A part that is
+// not there has only zeros.
+func hasParts(leaf uint64) bool {
+	return slices.Contains([]uint64{4, leafFeatures, 0xb, leafXSAVE, 0xf, 0x10, 0x12, 0x14, 0x17, 0x18, 0x1f, 0x8000001d, 0x80000020, 0x80000026}, leaf)
+}
+
 // cpuid answers with nothing for leaves that are not there. The highest byte of ebx of leaf 1 is the CPU's number.
 func cpuid(c *CPU, _ *inst) {
 	c.synchronized()
@@ -166,7 +172,7 @@ func cpuid(c *CPU, _ *inst) {
 		c.Exit(cpus.Exit{Reason: cpus.Broken})
 	}
 	l, ok := c.answers.leaves[n|c.R[rcx]<<32]
-	if !ok && n != leafXSAVE { // whose further parts are of components that are not there
+	if !ok && !hasParts(n) {
 		l = c.answers.leaves[n]
 	}
 	if n == 1 {

@@ -47,7 +47,8 @@ func TestCPUIDTable(t *testing.T) {
 		{ISA64(), 0, 0, leaf{4, 0x68747541, 0x444d4163, 0x69746e65}},
 		{ISA64(), 4, 0, leaf{1, 2, 3, 4}},
 		{ISA64(), 4, 1, leaf{5, 6, 7, 8}},
-		{ISA64(), 4, 2, leaf{1, 2, 3, 4}},
+		{ISA64(), 4, 2, leaf{}},                                      // the list ends
+		{ISA64(), 0, 7, leaf{4, 0x68747541, 0x444d4163, 0x69746e65}}, // ecx does not matter
 		{ISA64(), 1, 0, leaf{0x10676, 0x10800, featuresC, featuresD}},
 		{ISA64(), 7, 0, leaf{}},
 		{ISA64(), leafExtended + 1, 0, leaf{0, 0, extendedC, extendedD}},
