@@ -12,7 +12,7 @@ const hz = 1_000_000_000
 
 // plainCPU describes a CPU on which everything takes about a cycle. A search does not predict times;
 // short ones let jiffies and grace periods pass within few instructions.
-// Every class, event and port of the instruction set has a number, as cpus.Config.Check wants it.
+// Every class, event and port of the instruction set has a number, as cpus.Config.Check wants it, by itself or by another.
 // Caches and TLBs are small, because their contents change nothing that a search looks at.
 //
 // Where software has to keep instruction caches in step they are not coherent, unless a variant says so, and data
@@ -34,7 +34,9 @@ func plainCPU(isa *cpus.ISA, coherent bool) cpus.Config {
 		},
 	}
 	for _, n := range isa.Classes {
-		cfg.Classes[n] = cpus.Cost{Latency: cycle}
+		if _, inherits := isa.Inherited[n]; !inherits {
+			cfg.Classes[n] = cpus.Cost{Latency: cycle}
+		}
 	}
 	for _, n := range isa.Events {
 		cfg.Events[n] = cycle
