@@ -66,3 +66,17 @@ func Stores(bytes uint64, words int) *Case {
 		m.add(kindStream, fmt.Sprintf("stores of %d words a line, %s", words, size(bytes)), walk(bytes, line, stores(words)), plain(bytes))
 	})
 }
+
+// Fills is a repeated instruction that stores so many bytes one by one in the first level.
+func Fills(n uint64) *Case { return repeated("rep stosb", 0xaa, n) }
+
+// Copies is Fills of a copy, to memory that begins behind its source.
+func Copies(n uint64) *Case { return repeated("rep movsb", 0xa4, n) }
+
+func repeated(name string, code byte, n uint64) *Case {
+	room := max(n, pageSize)
+	each := append(LoadPointer(1, 0), 0x49, 0x89, 0xc9, 0x4c, 0x8d, 0x81)         // mov pointer,%rcx; mov %rcx,%r9; lea room(%rcx),%r8
+	body := Absolute([]byte{0x4c, 0x89, 0xc7, 0x4c, 0x89, 0xce, 0xb9}, uint32(n)) // mov %r8,%rdi; mov %r9,%rsi; mov $n,%ecx
+	l := Loop{Each: Absolute(each, uint32(room)), Body: append(body, 0xf3, code), Copies: 8, Times: 250}
+	return one(func(m *caser) { m.add(kindStream, fmt.Sprintf("%s of %d bytes", name, n), l, plain(2*room)) })
+}

@@ -42,3 +42,27 @@ func TestRepeatedStores(t *testing.T) {
 	least := pageSize / line * float64(c.L2.Latency-c.L1D.Latency) / float64(clock.PerCycle)
 	require.That(t, got > least && got < 4*least, "4 KiB take %.0f cycles, and their lines %.0f", got, least)
 }
+
+// TestStrings prices repeated instructions by their start and their bytes. Few single bytes that are copied begin quicker there.
+func TestStrings(t *testing.T) {
+	c := machine(t, "epyc-9654")
+	cycles := func(class string) float64 { return float64(c.Classes[class].Issue) / float64(clock.PerCycle) }
+	load := float64(c.Events["load_use"]) / float64(clock.PerCycle)
+	for _, x := range []struct {
+		loop  *Case
+		start string
+		line  string
+		bytes float64
+		more  float64
+	}{
+		{Copies(64), "rep_movs_short", "rep_movs_line", 64, load},
+		{Copies(256), "rep_movs", "rep_movs_line", 256, load},
+		{Copies(8 * kib), "rep_movs", "rep_movs_line", 8 * kib, load},
+		{Fills(64), "rep_stos", "rep_stos_line", 64, 0},
+		{Fills(8 * kib), "rep_stos", "rep_stos_line", 8 * kib, 0},
+	} {
+		want := cycles(x.start) + x.bytes/line*cycles(x.line) + x.more
+		got := require.Must(NewPricer(c).Price(x.loop))(t)
+		require.That(t, got > want && got < want+4, "%s: %.2f cycles; start, bytes and load %.2f", x.loop.Text, got, want)
+	}
+}

@@ -91,7 +91,7 @@ func (d *Describer) parts() []part {
 		{"instructions", d.instructions},
 		{"fusion", d.fusions},
 		{"branches", d.branches},
-		{"predictors, prefetchers and rates of lines", d.structures},
+		{"predictors, prefetchers, rates of lines and strings", d.structures},
 		{"other processors", d.transfers},
 	}
 }

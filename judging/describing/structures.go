@@ -13,8 +13,8 @@ import (
 	"kprobesim/machines"
 )
 
-// A structure is a number that shows in loops of many rounds alone: the size of a table, how far a prefetcher runs ahead, or how
-// often a level of memory hands over a line. The loops run on the host and are priced with each value that comes into question.
+// A structure is a number that shows in loops of many rounds alone: the size of a table, how far a prefetcher runs ahead, how
+// often a level of memory hands over a line, or how fast a string is moved. The loops run on the host and are priced with each value that comes into question.
 type structure struct {
 	key    string
 	values []float64
@@ -54,7 +54,17 @@ func structures() []structure {
 			return []*judging.Case{judging.Stores(size(m), 1), judging.Stores(size(m), 8)}
 		}
 	}
+	first := func(m *machines.Machine) uint64 { return judging.PowerOf2(m.CPU.L1D.Size / 4) }
+	moved := func(repeated func(uint64) *judging.Case, n func(*machines.Machine) uint64) func(*machines.Machine) []*judging.Case {
+		return func(m *machines.Machine) []*judging.Case { return []*judging.Case{repeated(n(m))} }
+	}
 	return []structure{
+		{"cost.rep_movs.issue", row(0, 1, 100), fixed(judging.Copies(256))},
+		{"cost.rep_movs_line.issue", row(0.5, 0.05, 311), moved(judging.Copies, first)},
+		{"cost.rep_movs_short.issue", row(0, 1, 100), fixed(judging.Copies(64))},
+		{"cost.rep_stos.issue", row(0, 1, 100), fixed(judging.Fills(256))},
+		{"cost.rep_stos_line.issue", row(0.5, 0.05, 311), moved(judging.Fills, first)},
+		{"cost.rep_stos_short.issue", row(0, 1, 100), fixed(judging.Fills(64))},
 		{"predictor.tagged.override", row(0, 1, 7), fixed(judging.Pattern("0011"), judging.Pattern("00001111"), judging.RandomBits(512))},
 		{"predictor.tagged.bits", row(7, 2, 4), fixed(judging.RandomBits(4096), judging.RandomBits(16384), judging.RandomBits(32768))},
 		{"predictor.tagged.longest", []float64{40, 70, 100, 140, 200, 280, 400, 560}, fixed(zeros(32), zeros(64), zeros(128), zeros(256))},

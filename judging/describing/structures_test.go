@@ -19,6 +19,8 @@ import (
 func modern(t *testing.T, numbers ...string) *Describer {
 	t.Helper()
 	root := shipped(t, "epyc-9654")
+	short := require.Must(doc.ParseSetting(`cost.rep_stos_short={ issue = 32, latency = 32, source = "IL: 0" }`))(t) // which it leaves out
+	require.NoError(t, short.Apply(root))
 	other := root.Clone()
 	for _, n := range numbers {
 		require.NoError(t, require.Must(doc.ParseSetting(n))(t).Apply(other))
@@ -36,6 +38,8 @@ func TestStructures(t *testing.T) {
 		"predictor.tagged.override": 4, "predictor.tagged.bits": 9, "predictor.tagged.longest": 200, "predictor.target_entries": 2048,
 		"cache.l3.cycles_per_line": 9, "memory.cycles_per_line": 25, "cache.l2.cycles_per_stored_line": 6.5,
 		"cache.l3.cycles_per_stored_line": 12, "memory.cycles_per_stored_line": 35, "prefetch.stream.ahead": 10, "prefetch.stride.most": 1024,
+		"cost.rep_movs.issue": 24, "cost.rep_movs_line.issue": 3.5, "cost.rep_movs_short.issue": 15,
+		"cost.rep_stos.issue": 41, "cost.rep_stos_line.issue": 0.75, "cost.rep_stos_short.issue": 21,
 	}
 	all := hosttools.Share(t, "structures", 4, structures())
 	require.Equal(t, len(structures()), len(found), "structures with a value here")
