@@ -1,7 +1,7 @@
 //go:build unix
 
 // Command waits measures what users of the program wait for, with an old build of it beside a new one, and prints a table
-// of wall time, CPU time and memory. Each round runs the old one and then the new one, because other
+// of wall time, CPU time and memory for docs/timing.md. Each round runs the old one and then the new one, because other
 // work on the host slows both. The lowest of each figure counts.
 package main
 
