@@ -107,7 +107,7 @@ func (c *Core) mayRead(src, dst, size uint64, p *Pace) bool {
 	if c.dRecent[line&c.dMask] == line+1 {
 		return true
 	}
-	return (line^other)&c.dMask == 0 && !c.bypassesCaches() && 2*size <= min(p.bytes, src&c.lineMask, dst&c.lineMask) && c.l1d.Has(line)
+	return (line^other)&c.dMask == 0 && 2*size <= min(p.bytes, src&c.lineMask, dst&c.lineMask) && c.l1d.Has(line)
 }
 
 // sharesUnits reports whether a line's elements that are loaded and stored may be found in the same units of sent.
