@@ -210,8 +210,7 @@ func changedMachines(t *testing.T, base map[string]map[string]float64, changes [
 // boundsText is the file of the bounds, which docs/fidelity.md sums up.
 func boundsText(t *testing.T) string {
 	t.Helper()
-	return "Changes of the machine that add more to hits of the E5410 than their mechanism can do. The columns are those of the candidates in\n" +
-		"docs/fidelity.md.\n\n" + candidateHead + changedMachines(t, bothModes(t), bounds())
+	return "These changes of the machine exceed what their mechanism can add to hits of the E5410. docs/fidelity.md explains the columns.\n\n" + candidateHead + changedMachines(t, bothModes(t), bounds())
 }
 
 // slower are hits at six sevenths of the clock, counted in cycles of the full one.

@@ -69,21 +69,14 @@ func CopyElements[T Width](c *Core, from, to, n uint64, p *Pace) uint64 {
 		return 0
 	}
 	in, out := unsafe.Slice((*byte)(source.at(from&pageMask)), n*size), unsafe.Slice((*byte)(target.at(to&pageMask)), n*size)
-	if size == 1 && !c.sharesUnits(src, dst) {
-		c.findBytes(src, n)
-		copy(out, in)
-		c.noteLast(src, n, size)
-		c.sendElements(dst, n, size)
-		c.repeated(n, p)
-		return n
+	together := n
+	if c.sharesUnits(src, dst) {
+		together = 1 // a load may find what the element before it stored
 	}
-	for i := range n {
-		if at := src + i*size; c.window && c.mayFind(at, size) {
-			c.findStore(at, size)
-			c.applyInputs() // before the next element finds another one
-		}
-		put(out, i*size, get[T](in, i*size))
-		c.sendElements(dst+i*size, 1, size)
+	for at := uint64(0); at < n*size; at += together * size {
+		c.findElements(src+at, together, size)
+		copy(out[at:at+together*size], in[at:])
+		c.sendElements(dst+at, together, size)
 	}
 	c.noteLast(src, n, size)
 	c.repeated(n, p)
@@ -117,19 +110,19 @@ func (c *Core) sharesUnits(src, dst uint64) bool {
 	return apart <= line || apart >= sentUnits-line
 }
 
-// findBytes is findStore of n loads of a byte. All bytes of a unit look at the same store.
-func (c *Core) findBytes(at, n uint64) {
+// findElements is findStore of n loads. All loads of a unit look at the same store.
+func (c *Core) findElements(at, n, size uint64) {
 	if !c.window {
 		return
 	}
 	before := c.sequence
-	for first, end := at, at+n; at < end; {
-		next := min(at|3+1, end)
-		if c.mayFind(at, 1) {
-			for ; at < next; at++ {
-				c.sequence = before + at - first // each has its store behind it
-				c.findStore(at, 1)
-				c.applyInputs()
+	for first, end := at, at+n*size; at < end; {
+		next := min(max(at|3+1, at+size), end)
+		if c.mayFind(at, size) {
+			for ; at < next; at += size {
+				c.sequence = before + (at-first)/size // each has its store behind it
+				c.findStore(at, size)
+				c.applyInputs() // before the next element finds another one
 			}
 		}
 		at = next
