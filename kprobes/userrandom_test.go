@@ -102,11 +102,11 @@ func (s *userStorm) step() {
 	case 7:
 		s.do(s.smp.Drop(s.Call, s.f, text-s.f.Base))
 	case 8:
-		if len(s.tasks) > 0 && s.m.CPUs() == 1 { // as in searches, none goes to swap beside other CPUs
+		if len(s.tasks) > 0 {
 			of := s.tasks[s.rng.IntN(len(s.tasks))].s
-			s.do(s.smp.Touch(s.Call, of, text, true))
+			s.do(s.smp.TouchStopped(s.Call, of, text, true))
 			s.do(s.smp.PageOut(s.Call, of, text))
-			s.do(s.smp.Touch(s.Call, of, text, true)) // a removal does not reach what is in swap
+			s.do(s.smp.TouchStopped(s.Call, of, text, true)) // a removal does not reach what is in swap
 		}
 	case 9:
 		s.sleep(1)

@@ -199,7 +199,7 @@ func (k *Kernel) Page(s *Space, address uint64) (Mapped, bool) {
 	return Mapped{Page: p, Address: k.mem.Load(p, k.spaces.l.address), VMA: a.vma}, k.mem.Err == nil
 }
 
-// Touch brings the page of an address in as an access of its task would.
+// Touch brings the page of an address in as an access of its task would, which does not run meanwhile: see TouchStopped.
 func (k *Kernel) Touch(c Caller, s *Space, address uint64, write bool) error {
 	access := uint64(2) // as one that met no page
 	if write {
@@ -213,6 +213,12 @@ func (k *Kernel) Touch(c Caller, s *Space, address uint64, write bool) error {
 		err = fmt.Errorf("%#x is no address of user space that may be accessed so", address)
 	}
 	return err
+}
+
+// TouchStopped is Touch while the machine stands still. A task that runs on another CPU may bring the page in as well, or be in the
+// middle of a hit in the page whose place a copy takes, and end the hit in the copy.
+func (k *Kernel) TouchStopped(c Caller, s *Space, address uint64, write bool) error {
+	return k.remap(c, address, func(c Caller) error { return k.Touch(c, s, address, write) })
 }
 
 // PageOut takes the page of an address from a space. One of the space alone goes to swap. One of a file
@@ -238,7 +244,7 @@ func (k *Kernel) Discard(c Caller, s *Space, address uint64) error {
 // takeOwn takes the page of an address from a space. If it is the space's own, keep is called before it is freed.
 func (k *Kernel) takeOwn(c Caller, s *Space, address uint64, keep func(m Mapped) error) error {
 	var own Mapped
-	err := k.unmap(c, address, func(c Caller) error {
+	err := k.remap(c, address, func(c Caller) error {
 		m, ok := k.Page(s, address)
 		if !ok {
 			return nil
@@ -268,7 +274,7 @@ func (k *Kernel) Drop(c Caller, f *File, offset uint64) error {
 		return nil
 	}
 	at := f.Base + index*pageSize
-	err := k.unmap(c, at, func(c Caller) error {
+	err := k.remap(c, at, func(c Caller) error {
 		delete(f.cached, index)
 		delete(f.unheard, p)
 		for _, s := range k.spaces.list {
@@ -288,10 +294,10 @@ func (k *Kernel) Drop(c Caller, f *File, offset uint64) error {
 	return k.freePage(p, k.mem.Load(p, k.spaces.l.address))
 }
 
-// unmap has f take entries away while the machine stands still, and all CPUs forget them. There is no lock of the page
+// remap has f change entries while the machine stands still, and all CPUs forget them. There is no lock of the page
 // tables: a task that is bringing the page in, or is in the middle of a hit in it, would go on with a page that is no
 // more.
-func (k *Kernel) unmap(c Caller, address uint64, f func(Caller) error) error {
+func (k *Kernel) remap(c Caller, address uint64, f func(Caller) error) error {
 	if err := k.StopMachine(c, f); err != nil {
 		return err
 	}
