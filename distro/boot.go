@@ -75,6 +75,7 @@ func New(c Config) (*sim.Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", c.Kernel.Image.Name, err)
 	}
+	bare.Empty = c.From != nil
 	return sim.New(sim.Config{
 		ISA: ISA(c.Kernel), CPU: c.CPU, Board: c.Board, CPUs: c.CPUs, RAM: int(c.ram()), Image: c.Kernel.Image, Budget: c.Budget,
 		TimerHz: c.TimerHz, Bare: bare, Print: c.Print, Halt: c.Halt, Zeroed: c.Zeroed, Attach: c.Attach,

@@ -84,7 +84,7 @@ func TestRecall(t *testing.T) {
 	_, ok = c.Recall("other place")
 	require.That(t, !ok, "another place is found")
 	for what, change := range map[string]func(*Config){
-		"kernel":  func(c *Config) { c.Kernel.Image.Segments = []image.Segment{{MemSize: 1}} },
+		"kernel":  func(c *Config) { c.Kernel.Sum[0]++ },
 		"machine": func(c *Config) { c.CPU.Hz++ },
 		"board":   func(c *Config) { c.Board = dated{2} },
 		"CPUs":    func(c *Config) { c.CPUs++ },

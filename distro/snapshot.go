@@ -11,7 +11,7 @@ import (
 )
 
 // A snapshot begins with a magic, which names its version, and the fingerprint of what it goes on with.
-const snapshotMagic = "kprobesim snapshot 6\n"
+const snapshotMagic = "kprobesim snapshot 7\n"
 
 // maxSnapshot bounds what a snapshot unpacks to, in bytes.
 const maxSnapshot = mostRAM + 64<<20

@@ -165,7 +165,7 @@ func unpacked(f *testing.F, c distro.Config) (distro.Config, []byte) {
 	m := require.Must(distro.Run(c, distro.Stop{}))(f)
 	c.Budget = m.Now() + clock.FromCycles(20_000) // what is damaged may go on for ever
 	whole := require.Must(distro.Snapshot(c, m))(f)
-	begin := len("kprobesim snapshot 6\n") + sha256.Size
+	begin := len("kprobesim snapshot 7\n") + sha256.Size
 	in := require.Must(zstd.NewReader(nil))(f)
 	plain := require.Must(in.DecodeAll(whole[begin:], nil))(f)
 	c.From = whole[:begin]

@@ -8,6 +8,7 @@ import "unsafe"
 type places struct {
 	by     []place
 	zeroed func(size int) []byte // makes memory; nil takes it from the heap
+	lines  int                   // of the RAM
 }
 
 // place is a column of bits for each cache: the way that has the line plus one, or zero.
@@ -23,10 +24,10 @@ func (p *places) at(tag uint32) *place {
 	return (*place)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(p.by)), uintptr(tag)*unsafe.Sizeof(place(0))))
 }
 
-// grow makes places up to that of a tag and beyond. A machine has some megabytes of them and uses few, so they come from
-// where the RAM does, which the host gives when it is first used.
+// grow makes places for all lines of the RAM, and beyond them up to that of a tag and further. A machine has some megabytes of
+// them and uses few, so they come from where the RAM does, which the host gives when it is first used.
 func (p *places) grow(tag uint32) {
-	n := max(int(tag)/minPlaces*minPlaces+minPlaces, 2*len(p.by))
+	n := max(int(tag)/minPlaces*minPlaces+minPlaces, 2*len(p.by), p.lines+1)
 	var by []place
 	if p.zeroed == nil {
 		by = make([]place, n)
@@ -77,7 +78,7 @@ func NewLevels(l1i, l1d, l2, l3 *Cache, mem *Memory) *Levels {
 		if l.even {
 			c.places, c.column = &l.places, uint(i)*columnBits
 		}
-		c.places.zeroed = mem.zeroed
+		c.places.zeroed, c.places.lines = mem.zeroed, mem.Size()>>c.shift
 	}
 	return l
 }

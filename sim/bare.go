@@ -18,6 +18,7 @@ type Bare struct {
 	Others uint64   // what the other CPUs begin with in their place, at the address that Backplane.StartAt gives
 	PC, SP uint64   // of the first CPU
 	Args   []uint64 // in the registers of the calling convention
+	Empty  bool     // nothing is put into memory: Machine.Restore will
 }
 
 // Chunk is a piece of memory.
@@ -26,26 +27,12 @@ type Chunk struct {
 	Data []byte
 }
 
-// loadBare puts the image and the chunks into memory and makes the CPUs.
+// loadBare fills the memory and makes the CPUs.
 func (m *Machine) loadBare(b *Bare) error {
-	for _, s := range m.image.Segments {
-		if !m.mem.Holds(s.PA, int(s.MemSize)) {
-			return fmt.Errorf("segment at physical %#x with %d bytes does not fit into %d bytes of memory: give the machine more",
-				s.PA, s.MemSize, m.mem.Size())
-		}
-		m.mem.Write(s.PA, s.Data)
-	}
-	for _, c := range b.Chunks {
-		if !m.mem.Holds(c.PA, len(c.Data)) {
-			return fmt.Errorf("%d bytes at physical %#x do not fit into %d bytes of memory: give the machine more",
-				len(c.Data), c.PA, m.mem.Size())
-		}
-		m.mem.Write(c.PA, c.Data)
-	}
 	root := b.Root
-	if root == 0 {
+	if !b.Empty {
 		var err error
-		if root, err = m.cfg.ISA.Tables(m.mem, b.Tables, m.space.Maps); err != nil {
+		if root, err = m.fillBare(b); err != nil {
 			return err
 		}
 	}
@@ -53,6 +40,28 @@ func (m *Machine) loadBare(b *Bare) error {
 	m.cpus[0].Boot(b.PC, b.SP, b.Args...)
 	m.become(0, running)
 	return nil
+}
+
+// fillBare puts the image, the chunks and page tables into memory, and returns what the first CPU begins with in place of tables.
+func (m *Machine) fillBare(b *Bare) (root uint64, err error) {
+	for _, s := range m.image.Segments {
+		if !m.mem.Holds(s.PA, int(s.MemSize)) {
+			return 0, fmt.Errorf("segment at physical %#x with %d bytes does not fit into %d bytes of memory: give the machine more",
+				s.PA, s.MemSize, m.mem.Size())
+		}
+		m.mem.Write(s.PA, s.Data)
+	}
+	for _, c := range b.Chunks {
+		if !m.mem.Holds(c.PA, len(c.Data)) {
+			return 0, fmt.Errorf("%d bytes at physical %#x do not fit into %d bytes of memory: give the machine more",
+				len(c.Data), c.PA, m.mem.Size())
+		}
+		m.mem.Write(c.PA, c.Data)
+	}
+	if b.Root != 0 {
+		return b.Root, nil
+	}
+	return m.cfg.ISA.Tables(m.mem, b.Tables, m.space.Maps)
 }
 
 // root returns the root that CPU i begins with in place of page tables, where the first one begins with root.

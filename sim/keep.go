@@ -84,14 +84,17 @@ func (m *Machine) Restore(b []byte) error {
 		return err
 	}
 	// The second reading is for what the first one makes anew: buffers change their shape with the mode.
-	for range 2 {
+	for again := range 2 {
 		rest := b
 		for _, p := range pieces {
 			if rest, err = state.Read(rest, p); err != nil {
 				return fmt.Errorf("state of a machine: %w", err)
 			}
 		}
-		if err := m.restoreMemory(rest); err != nil {
+		if again == 0 {
+			err = m.restoreMemory(rest)
+		}
+		if err != nil {
 			return fmt.Errorf("state of a machine: %w", err)
 		}
 		for _, c := range m.cpus {
@@ -135,7 +138,9 @@ func (m *Machine) keepMemory(out []byte) []byte {
 
 func (m *Machine) restoreMemory(b []byte) error {
 	ram := m.mem.Raw()
-	clear(ram)
+	if !m.cfg.Bare.Empty {
+		clear(ram)
+	}
 	for {
 		n, used := binary.Uvarint(b)
 		switch {

@@ -168,7 +168,7 @@ func TestPrintLine(t *testing.T) {
 // TestKeptMemory keeps pages that are not empty, and takes nothing else from what is damaged.
 func TestKeptMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	m, other := &Machine{mem: mmu.NewMemory(1 << 16)}, &Machine{mem: mmu.NewMemory(1 << 16)}
+	m, other := &Machine{mem: mmu.NewMemory(1 << 16)}, &Machine{mem: mmu.NewMemory(1 << 16), cfg: Config{Bare: &Bare{}}}
 	for page := range 16 {
 		other.mem.Raw()[page*pageBytes] = 1
 		if page == 0 || page%3 == 2 || page == 15 {

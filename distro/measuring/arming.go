@@ -31,6 +31,7 @@ func (l *Lab) Arm(o Order) (*Arming, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer s.free()
 	enable := setup[len(setup)-1]
 	disable := command{enable.kind, append(append([]byte{}, enable.data[:len(enable.data)-2]...), '0', 0), "disable the event"}
 	if _, err := s.do(append(setup, disable, numbers(sleep, "sleep", settle))...); err != nil {
@@ -51,6 +52,7 @@ func (l *Lab) armAttached(o Order) (*Arming, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer s.free()
 	if _, err := s.do(setup...); err != nil {
 		return nil, err
 	}

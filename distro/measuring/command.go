@@ -118,6 +118,7 @@ func (l *Lab) Command(o Command, w Watch) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer s.free()
 	if err := l.disk.mount(s, l.config.PersistentAt()); err != nil {
 		return nil, fmt.Errorf("disk: %w", err)
 	}

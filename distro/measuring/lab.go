@@ -66,6 +66,7 @@ func boot(c distro.Config, f distro.File, files ...distro.File) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer s.free()
 	if err := s.until(markers[0]); err != nil {
 		return nil, fmt.Errorf("boot of %s: %w", c.Kernel.Image.Name, err)
 	}

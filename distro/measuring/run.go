@@ -35,6 +35,7 @@ func (l *Lab) Run(o Order, w Watch) (*Region, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer s.free()
 	if _, err := s.do(setup...); err != nil {
 		return nil, err
 	}
@@ -121,7 +122,10 @@ func (l *Lab) begin(o *Order) (setup []command, probes []probe, s *session, err 
 	if s, err = l.start(); err != nil {
 		return nil, nil, nil, err
 	}
-	return setup, probes, s, s.occupy(o.Busy)
+	if err = s.occupy(o.Busy); err != nil {
+		s.free()
+	}
+	return setup, probes, s, err
 }
 
 // setup lists what the program is to do before the loop.

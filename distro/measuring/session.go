@@ -11,6 +11,7 @@ import (
 	"kprobesim/distro/attaching"
 	"kprobesim/image/linux"
 	"kprobesim/internal/clock"
+	"kprobesim/internal/host"
 	"kprobesim/sim"
 )
 
@@ -26,19 +27,27 @@ type session struct {
 	all     bool          // it is told of every CPU, and not of the first alone
 	tasks   *tasks        // whose switches are followed; nil where they are not
 	fields  taskFields    // of the kernel
+	ram     host.Pages    // that of the machine, until free
 }
 
 // start makes a machine that boots, or that goes on from what Boot kept, without the cost model.
 func (l *Lab) start() (*session, error) {
-	m, err := distro.Start(l.config, distro.Stop{})
+	s := &session{kernel: l.config.Kernel, program: l.program, root: l.root, fields: l.fields}
+	c := l.config
+	c.Zeroed = s.ram.Zeroed
+	m, err := distro.Start(c, distro.Stop{})
 	if err != nil {
+		s.free()
 		return nil, err
 	}
 	m.LookFrom(l.cpu)
-	s := &session{m: m, kernel: l.config.Kernel, program: l.program, root: l.root, fields: l.fields}
+	s.m = m
 	s.observe(nil)
 	return s, nil
 }
+
+// free gives the RAM back: nothing may look at the machine any more.
+func (s *session) free() { _ = s.ram.Free() } // the host takes it back at the end anyway
 
 // observe has the program's markers looked for, and tells o of every instruction of the first CPU, or of all of them, if it is
 // not nil.

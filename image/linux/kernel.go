@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"crypto/sha256"
 	"debug/elf"
 	"fmt"
 	"slices"
@@ -14,6 +15,8 @@ type Kernel struct {
 	File   []byte       // the ELF file, unpacked
 	Image  *image.Image // segments, sections, and the symbols of kallsyms
 	Tables []Table      // that were found, in the order of their list
+	// Sum is a hash of what the segments put into memory.
+	Sum [sha256.Size]byte
 }
 
 // Keeper keeps what takes long to make by what it is made of, such as payloads of kernels in their unpacked form. It gives back
@@ -55,5 +58,11 @@ func Read(name string, b []byte, kept Keeper) (k *Kernel, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", name, err)
 	}
+	h := sha256.New()
+	for _, s := range k.Image.Segments {
+		fmt.Fprintf(h, "segment %d %d %d\n", s.PA, s.MemSize, len(s.Data))
+		h.Write(s.Data)
+	}
+	k.Sum = [sha256.Size]byte(h.Sum(nil))
 	return k, nil
 }

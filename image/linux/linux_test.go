@@ -206,6 +206,7 @@ func (x texts) of(symbols []image.Symbol) string {
 // TestPacked reads the same kernel out of every packing.
 func TestPacked(t *testing.T) {
 	plain := layouts[0].ELF()
+	want := require.Must(Read("plain", plain, nil))(t)
 	for name, payload := range map[string][]byte{
 		"stored": plain, "gzip": gzipOf(t, plain), "zstd": sized(zstdOf(t, plain), len(plain)), "XZ": sized(xzOf(plain), len(plain)),
 		"LZ4": sized(lz4Of(t, plain), len(plain)), "LZO": sized(lzopOf(plain), len(plain)),
@@ -216,8 +217,11 @@ func TestPacked(t *testing.T) {
 			continue
 		}
 		require.That(t, k.Protocol == 0x20f && k.Release == linuxtest.Release && len(k.Header) != 0, "%s: header %+v", name, k.Setup)
-		require.That(t, bytes.Equal(k.Image.Segments[0].Data, plain[0x1000:0x1000+len(k.Image.Segments[0].Data)]), "%s: another kernel came out", name)
+		require.That(t, k.Sum == want.Sum && bytes.Equal(k.Image.Segments[0].Data, plain[0x1000:0x1000+len(k.Image.Segments[0].Data)]), "%s: another kernel came out", name)
 	}
+	changed := slices.Clone(plain)
+	changed[linuxtest.FileText]++
+	require.That(t, require.Must(Read("changed", changed, nil))(t).Sum != want.Sum, "a byte of the text does not count")
 }
 
 // TestLongRelease reads 256 characters of the version's text, where it does not end before.

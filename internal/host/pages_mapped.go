@@ -17,6 +17,7 @@ func mapped(size int) ([]byte, bool) {
 		_ = syscall.Munmap(b) // there is nothing in it
 		return nil, false
 	}
+	large(b[guard : size-guard])
 	return b, true
 }
 
