@@ -10,8 +10,8 @@ RACE      := ./cmd/kprobesim ./experiments/reports ./races ./experiments/sensiti
 # Of these packages some tests alone start goroutines.
 RACEFEW   := ./experiments ./distro/measuring ./cpus/x86 ./cpus/ppc64 ./cpus/arm ./workloads ./results/outdir ./internal/hostcode
 RACETESTS := ^(TestOneDigit|TestRunsAtOnce|TestDecodesInParallel|TestModulesCompile|TestWritersTakeTurns|TestCall|TestStruckCodeOfTheHost)$$
-# These look at figures and documents, or follow schedules one by one, and run alone.
-RACESKIP  := ^(TestErasExclude|TestHandlersAreProbed|TestRowsOfASchedule|TestFigures|TestPredictedTime|TestMeasureRead|TestTraceShowsEveryStep|TestDocuments|TestDocumentedCommands|TestInterfaceOfDocuments|TestLoopingPoint)$$
+# These look at figures and documents, follow schedules one by one, or start other programs, and run alone.
+RACESKIP  := ^(TestErasExclude|TestHandlersAreProbed|TestRowsOfASchedule|TestFigures|TestFiguresInAColumn|TestPredictedTime|TestMeasureRead|TestTraceShowsEveryStep|TestDocuments|TestDocumentsAnswer|TestDocumentedCommands|TestInterfaceOfDocuments|TestLoopingPoint|TestPairsOfAKernel|TestTapesAreFollowed|TestTicksStrike|TestRealGDB|TestRealGDBAtAViolation|TestDiffNamesPrograms|TestMutantsAsJSON|TestRedrawChangesNoResults)$$
 BENCHTIME ?= 2s
 # Schedules of each scenario in a search for races. make races SCHEDULES=20000 searches for half an hour.
 SCHEDULES ?= 400
