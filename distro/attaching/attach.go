@@ -84,6 +84,7 @@ const (
 	Uretprobe      = "uretprobe"
 	UprobeMulti    = "uprobe-multi"
 	UretprobeMulti = "uretprobe-multi"
+	UprobeSession  = "uprobe-session" // as KprobeSession, of a function of a program
 	USDT           = "usdt"
 	PerfEvent      = "perf-event" // of programs of object files alone
 	// Ways without a program of BPF.
@@ -112,7 +113,7 @@ const (
 
 	attachRawTracepoint, attachFentry, attachFexit, attachModifyReturn = 23, 24, 25, 26
 	attachPerfEvent, attachKprobeMulti, attachUprobeMulti              = 41, 42, 48
-	attachKprobeSession                                                = 56
+	attachKprobeSession, attachUprobeSession                           = 56, 57
 )
 
 // ways has every way in the order of tables.
@@ -120,6 +121,7 @@ func ways() []way {
 	fprobe := need{"register_fprobe_ips", "was built without CONFIG_FPROBE"}
 	session := need{"bpf_session_is_return", "has no sessions of kprobe-multi, as kernels have from 6.10 on"}
 	userLinks := []need{{"bpf_uprobe_multi_link_attach", "has no links of several user probes, as kernels have from 6.6 on"}}
+	userSession := append(userLinks, need{"hprobe_expire", "has no sessions of user probes, as kernels have from 6.13 on"})
 	kprobe, multi := target{kind: typeKprobe}, target{kind: typeKprobe, attached: attachKprobeMulti}
 	userMulti := target{kind: typeKprobe, attached: attachUprobeMulti}
 	tracing := func(attached uint32) target { return target{kind: typeTracing, attached: attached} }
@@ -139,6 +141,7 @@ func ways() []way {
 		{name: Uretprobe, target: kprobe, attach: (*attacher).uprobe},
 		{name: UprobeMulti, needs: userLinks, target: userMulti, attach: (*attacher).uprobeMulti},
 		{name: UretprobeMulti, needs: userLinks, target: userMulti, attach: (*attacher).uprobeMulti},
+		{name: UprobeSession, needs: userSession, target: target{kind: typeKprobe, attached: attachUprobeSession}, attach: (*attacher).uprobeMulti},
 		{name: USDT, target: kprobe, attach: (*attacher).usdt},
 		{name: PerfEvent, target: target{kind: typePerfEvent}, attach: (*attacher).sample},
 		{name: FunctionTracer, attach: (*attacher).tracer, bare: "function_trace_call"},
@@ -233,7 +236,7 @@ func Attach(g Guest, a Attachment, types []byte) (*Attached, error) {
 	if at.way.bare != "" {
 		return &Attached{Function: at.way.bare}, at.way.attach(at)
 	}
-	out := &Attached{Session: a.Way == KprobeSession}
+	out := &Attached{Session: a.Way == KprobeSession || a.Way == UprobeSession}
 	own, err := ownNamed(a.Program, a.Hits*uint64(out.Times()), machineOf(g.Machine()))
 	if err != nil {
 		return nil, err

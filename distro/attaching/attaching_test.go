@@ -314,7 +314,7 @@ func TestLacks(t *testing.T) {
 			want = "was built without CONFIG_FPROBE"
 		case attaching.KprobeSession:
 			want = "has no sessions of kprobe-multi, as kernels have from 6.10 on"
-		case attaching.UprobeMulti, attaching.UretprobeMulti:
+		case attaching.UprobeMulti, attaching.UretprobeMulti, attaching.UprobeSession:
 			want = "has no links of several user probes, as kernels have from 6.6 on"
 		case attaching.Fentry, attaching.Fexit, attaching.FmodRet, attaching.BTFTracepoint:
 			want = "was built without CONFIG_DEBUG_INFO_BTF"
@@ -322,6 +322,8 @@ func TestLacks(t *testing.T) {
 		require.Equal(t, attaching.Lacks(w, having(true)), "", "%s lacks", w)
 		require.Equal(t, attaching.Lacks(w, having(false)), want, "%s lacks", w)
 	}
+	links := attaching.Has{Function: func(f string) bool { return f == "bpf_uprobe_multi_link_attach" }}
+	require.Equal(t, attaching.Lacks(attaching.UprobeSession, links), "has no sessions of user probes, as kernels have from 6.13 on", "a kernel with links lacks")
 	for function, lacks := range map[string][2]string{
 		"register_fprobe_ips": {"", "has no sessions of kprobe-multi, as kernels have from 6.10 on"}, "bpf_session_is_return": {"was built without CONFIG_FPROBE", "was built without CONFIG_FPROBE"},
 	} {

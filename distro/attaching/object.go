@@ -45,6 +45,7 @@ func sections() map[string]section {
 		"uprobe": {way: Uprobe}, "uretprobe": {way: Uretprobe}, "uprobe.s": {way: Uprobe}, "uretprobe.s": {way: Uretprobe},
 		"uprobe.multi": {way: UprobeMulti}, "uretprobe.multi": {way: UretprobeMulti},
 		"uprobe.multi.s": {way: UprobeMulti}, "uretprobe.multi.s": {way: UretprobeMulti},
+		"uprobe.session": {way: UprobeSession}, "uprobe.session.s": {way: UprobeSession},
 		"usdt": {way: USDT}, "usdt.s": {way: USDT}, "fentry": {way: Fentry}, "fexit": {way: Fexit}, "fmod_ret": {way: FmodRet},
 		"fentry.s": {way: Fentry}, "fexit.s": {way: Fexit}, "fmod_ret.s": {way: FmodRet},
 		"tp": {way: Tracepoint}, "tracepoint": {way: Tracepoint}, "tp_btf": {way: BTFTracepoint},

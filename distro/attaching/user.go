@@ -13,7 +13,7 @@ const ownFile = "/init"
 // User reports whether a way puts probes into programs.
 func User(way string) bool {
 	switch way {
-	case Uprobe, Uretprobe, UprobeMulti, UretprobeMulti, USDT:
+	case Uprobe, Uretprobe, UprobeMulti, UretprobeMulti, UprobeSession, USDT:
 		return true
 	}
 	return false
@@ -129,7 +129,7 @@ func (a *attacher) uprobeMulti() error {
 	}
 	m, attr := a.Memory(), make(fields, 64)
 	attr.u32(0, uint32(a.fd))
-	attr.u32(8, attachUprobeMulti)
+	attr.u32(8, a.way.target.attached)
 	attr.u64(16, m.Text(path))
 	list := make(fields, 8)
 	list.u64(0, at)

@@ -222,6 +222,21 @@ func TestLinuxAttachSession(t *testing.T) {
 	}
 }
 
+// TestLinuxAttachUserSession does the same with a function of a program, where the newest kernel that is there has such sessions. It enters by
+// a breakpoint and returns by a system call.
+func TestLinuxAttachUserSession(t *testing.T) {
+	files := hosttools.Kernels(t, "more/vmlinuz-*-amd64", "sessions of user probes")
+	p := attachPlan(t, "linux.kernel="+files[len(files)-1])
+	pt, err := p.Point("uprobe-session-count")
+	if err != nil {
+		require.That(t, strings.Contains(strings.Join(p.Notes, "\n"), "uprobe-session-ringbuf: the kernel has no sessions of user probes, as kernels have from 6.13 on"), "notes %q", p.Notes)
+		return
+	}
+	m := require.Must(kinds.Measure(pt))(t)
+	require.Equal(t, m.Counts, (kinds.Counts{Calls: 40, Hits: 40}), "counted")
+	checkAttached(t, require.Must(reports.Records(pt, m))(t), 1, true)
+}
+
 // TestLinuxAttachCalled has a kernel put a call in place of a nop, so that hits take no exception. It keeps a breakpoint at other
 // instructions. A kernel that never does so leaves such points out.
 func TestLinuxAttachCalled(t *testing.T) {

@@ -105,7 +105,9 @@ func TestLinuxAttachLeavesOut(t *testing.T) {
 			"the kernel was built without CONFIG_FPROBE\n"+
 			"left out: kprobe-session, kprobe-session-count, kprobe-session-ringbuf: the kernel has no sessions of kprobe-multi, as kernels have from 6.10 on\n"+
 			"left out: uprobe-opt, uprobe-opt-count, uprobe-opt-ringbuf, uretprobe-opt, uretprobe-opt-count, uretprobe-opt-ringbuf, "+
-			"usdt-opt, usdt-opt-count, usdt-opt-ringbuf: "+noCalls, "notes")
+			"usdt-opt, usdt-opt-count, usdt-opt-ringbuf: "+noCalls+"\n"+
+			"left out: uprobe-multi, uprobe-multi-count, uprobe-multi-ringbuf, uretprobe-multi, uretprobe-multi-count, uretprobe-multi-ringbuf, "+
+			"uprobe-session, uprobe-session-count, uprobe-session-ringbuf: the kernel has no links of several user probes, as kernels have from 6.6 on", "notes")
 	_, err := p.Point("kprobe-multi")
 	require.That(t, err != nil && p.Points[0].Linux.Attaching, "a point that is left out is there, or none attaches anything")
 	for want, set := range map[string]string{
