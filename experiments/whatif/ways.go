@@ -20,7 +20,7 @@ type Probe struct {
 func Kinds() []string {
 	return []string{
 		attaching.Kprobe, attaching.Kretprobe, attaching.KprobeMulti, attaching.KretprobeMulti, attaching.KprobeSession, attaching.Fentry, attaching.Fexit, attaching.Tracepoint, attaching.RawTracepoint,
-		attaching.BTFTracepoint, attaching.Uprobe, attaching.Uretprobe, attaching.USDT,
+		attaching.BTFTracepoint, attaching.Uprobe, attaching.Uretprobe, attaching.UprobeMulti, attaching.UretprobeMulti, attaching.UprobeSession, attaching.USDT,
 	}
 }
 
@@ -124,7 +124,7 @@ func Ways(p Probe, v *probing.Verdict, k Kernel, program string) ([]Way, error) 
 		return []Way{one("tracepoint with types", "tp-btf")}, nil
 	}
 	ways := []Way{one(p.Kind, p.Kind)}
-	if k.Called {
+	if k.Called && slices.Contains([]string{attaching.Uprobe, attaching.Uretprobe, attaching.USDT}, p.Kind) {
 		call := one(p.Kind+", 10-byte nop", p.Kind+"-opt")
 		call.Needs = "the program must have a nop of 10 bytes (66 2e 0f 1f 84 00 00 00 00 00) there, in place of which this kernel puts a call"
 		ways = append(ways, call)

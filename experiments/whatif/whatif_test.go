@@ -75,6 +75,8 @@ func TestWays(t *testing.T) {
 		{"kprobe-session:f", ftrace, false, true, "empty", "kprobe-session"},
 		{"kretprobe-multi:f", steps, true, true, "empty", ""},
 		{"uretprobe:f", nil, false, true, "empty", "uretprobe uretprobe-opt"},
+		{"uprobe-multi:f", nil, false, true, "empty", "uprobe-multi"},
+		{"uprobe-session:f", nil, false, true, "count", "uprobe-session-count"},
 		{"usdt:f", nil, false, true, "count", "usdt-count usdt-opt-count"},
 	} {
 		p := require.Must(Parse(x.probe))(t)
