@@ -13,8 +13,8 @@ import (
 // A snapshot begins with a magic, which names its version, and the fingerprint of what it goes on with.
 const snapshotMagic = "kprobesim snapshot 7\n"
 
-// maxSnapshot bounds what a snapshot unpacks to, in bytes.
-const maxSnapshot = mostRAM + 64<<20
+// maxWindow bounds what the reader of a snapshot holds, in bytes. Snapshot needs a sixteenth.
+const maxWindow = 64 << 20
 
 // Snapshot returns the state of a machine that Run has returned, so that another process goes on with it
 // (Config.From). It holds the memory, and everything that decides about time: caches, predictors, instructions in
@@ -48,15 +48,13 @@ func (c *Config) restore(m *sim.Machine) error {
 		return errors.New("snapshot: it was written with another kernel, machine description, board, number of CPUs or size of memory: " +
 			"give the same, or boot again")
 	}
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxSnapshot))
+	// What is unpacked goes into the RAM by pieces: a buffer for all of it would cost the host as much again.
+	z, err := zstd.NewReader(bytes.NewReader(b[len(mark):]), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return err
 	}
 	defer z.Close()
-	if b, err = z.DecodeAll(b[len(mark):], nil); err != nil {
-		return fmt.Errorf("snapshot: damaged (%w): write it again", err)
-	}
-	if err := survive(func() error { return m.Restore(b) }); err != nil {
+	if err := survive(func() error { return m.Restore(z) }); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	return nil

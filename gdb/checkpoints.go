@@ -1,6 +1,7 @@
 package gdb
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 
@@ -40,7 +41,7 @@ func (c *Checkpoints) Restore(m *sim.Machine, before clock.Ticks) error {
 	defer c.mu.Unlock()
 	for i := len(c.list) - 1; i >= 0; i-- {
 		if c.list[i].at < before {
-			return m.Restore(c.list[i].state)
+			return m.Restore(bytes.NewReader(c.list[i].state))
 		}
 	}
 	return nil

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"kprobesim/cpus"
@@ -66,36 +68,45 @@ func (m *Machine) Keep() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []byte
+	var own []byte
 	for _, p := range pieces {
-		if out, err = state.Append(out, p); err != nil {
+		if own, err = state.Append(own, p); err != nil {
 			return nil, err
 		}
 	}
-	return m.keepMemory(out), nil
+	return m.keepMemory(append(binary.AppendUvarint(nil, uint64(len(own))), own...)), nil
 }
+
+// maxOwn is more than what a machine keeps beside its memory, in bytes.
+const maxOwn = 1 << 30
 
 // Restore makes a machine that has not run the one whose state Keep returned. Both must have the same
 // configuration; that is for the caller to see to. It fails for damage, and the machine is of no use then.
-func (m *Machine) Restore(b []byte) error {
+func (m *Machine) Restore(from io.Reader) error {
 	var k kept
 	pieces, err := m.pieces(&k)
 	if err != nil {
 		return err
 	}
+	in := bufio.NewReaderSize(from, 1<<16)
+	n, err := binary.ReadUvarint(in)
+	if err != nil || n > maxOwn {
+		return fmt.Errorf("state of a machine: %w", damaged(err))
+	}
+	own, err := io.ReadAll(io.LimitReader(in, int64(n)))
+	if err != nil || uint64(len(own)) != n {
+		return fmt.Errorf("state of a machine: %w", damaged(err))
+	}
+	if err := m.restoreMemory(in); err != nil {
+		return fmt.Errorf("state of a machine: %w", err)
+	}
 	// The second reading is for what the first one makes anew: buffers change their shape with the mode.
-	for again := range 2 {
-		rest := b
+	for range 2 {
+		rest := own
 		for _, p := range pieces {
 			if rest, err = state.Read(rest, p); err != nil {
 				return fmt.Errorf("state of a machine: %w", err)
 			}
-		}
-		if again == 0 {
-			err = m.restoreMemory(rest)
-		}
-		if err != nil {
-			return fmt.Errorf("state of a machine: %w", err)
 		}
 		for _, c := range m.cpus {
 			c.(KeptCPU).Restored()
@@ -136,22 +147,33 @@ func (m *Machine) keepMemory(out []byte) []byte {
 	return append(out, 0)
 }
 
-func (m *Machine) restoreMemory(b []byte) error {
+// restoreMemory reads what keepMemory appended. Each page comes behind the one before, so that what is damaged ends.
+func (m *Machine) restoreMemory(in *bufio.Reader) error {
 	ram := m.mem.Raw()
 	if !m.cfg.Bare.Empty {
 		clear(ram)
 	}
-	for {
-		n, used := binary.Uvarint(b)
+	for last := uint64(0); ; {
+		n, err := binary.ReadUvarint(in)
 		switch {
-		case used <= 0 || n > uint64(len(ram)/pageBytes) || n > 0 && len(b)-used < pageBytes:
-			return errors.New("damaged or cut off: write it again")
+		case err != nil || n > uint64(len(ram)/pageBytes) || n > 0 && n <= last:
+			return damaged(err)
 		case n == 0:
 			return nil
 		}
-		copy(ram[(n-1)*pageBytes:], b[used:used+pageBytes])
-		b = b[used+pageBytes:]
+		last = n
+		if _, err := io.ReadFull(in, ram[(n-1)*pageBytes:n*pageBytes]); err != nil {
+			return damaged(err)
+		}
 	}
+}
+
+// damaged is the error of a state that cannot be read, for an error of its reader or for what it says.
+func damaged(err error) error {
+	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF {
+		return errors.New("damaged or cut off: write it again")
+	}
+	return fmt.Errorf("damaged (%w): write it again", err)
 }
 
 // fits reports whether every event of a queue that was read is where its name says.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,7 +44,7 @@ func TestKeptGoesOn(t *testing.T) {
 			b, told := require.Must(m.Keep())(t), len(log)
 			m = barePuppets(t, &log, &at)
 			log = log[:told] // without how it begins
-			require.NoError(t, m.Restore(b))
+			require.NoError(t, m.Restore(bytes.NewReader(b)))
 			err = m.Run()
 		}
 		return strings.Join(log, "\n") + m.Console() + err.Error()
@@ -83,7 +84,7 @@ func TestDamageIsRefused(t *testing.T) {
 	m = alone()
 	require.That(t, m.directory == nil, "one CPU pays for coherence")
 	m.At(5, func() {})
-	require.Error(t, alone().Restore(require.Must(m.Keep())(t)), "no device knows", "an event of nobody")
+	require.Error(t, alone().Restore(bytes.NewReader(require.Must(m.Keep())(t))), "no device knows", "an event of nobody")
 }
 
 // TestBackplane asks a board's side of a machine.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -177,13 +178,16 @@ func TestKeptMemory(t *testing.T) {
 	}
 	b := m.keepMemory([]byte("in front"))[len("in front"):]
 	require.Equal(t, len(b), 7*(pageBytes+1)+1, "seven pages, their numbers and an end have bytes")
-	require.NoError(t, other.restoreMemory(b))
+	restore := func(b []byte) error { return other.restoreMemory(bufio.NewReader(bytes.NewReader(b))) }
+	require.NoError(t, restore(b))
 	require.That(t, bytes.Equal(other.mem.Raw(), m.mem.Raw()), "the memory is another one")
 	for _, cut := range []int{0, 1, pageBytes, pageBytes + 1, len(b) - 1} {
-		require.Error(t, other.restoreMemory(b[:cut]), "cut off", "%d bytes", cut)
+		require.Error(t, restore(b[:cut]), "cut off", "%d bytes", cut)
 	}
 	b[6*(pageBytes+1)]++ // the page behind the last one
-	require.Error(t, other.restoreMemory(b), "damaged", "another page")
+	require.Error(t, restore(b), "damaged", "another page")
+	b[6*(pageBytes+1)] = b[5*(pageBytes+1)]
+	require.Error(t, restore(b), "damaged", "a page again")
 }
 
 // TestLibrary calls what guest functions for modules are built on, with pointers to nowhere, too.
