@@ -100,6 +100,10 @@ func (m *Machine) Restore(from io.Reader) error {
 	if err := m.restoreMemory(in); err != nil {
 		return fmt.Errorf("state of a machine: %w", err)
 	}
+	// Nothing is behind it. A reader with a checksum compares it here at the latest.
+	if _, err := in.ReadByte(); err != io.EOF {
+		return fmt.Errorf("state of a machine: %w", damaged(err))
+	}
 	// The second reading is for what the first one makes anew: buffers change their shape with the mode.
 	for range 2 {
 		rest := own

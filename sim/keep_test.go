@@ -83,6 +83,7 @@ func TestDamageIsRefused(t *testing.T) {
 	alone := func() *Machine { return require.Must(puppetsOf(t, &Bare{}, &log, []func(*puppet) bool{}))(t) }
 	m = alone()
 	require.That(t, m.directory == nil, "one CPU pays for coherence")
+	require.Error(t, alone().Restore(bytes.NewReader(append(require.Must(m.Keep())(t), 0))), "damaged", "a byte behind the state")
 	m.At(5, func() {})
 	require.Error(t, alone().Restore(bytes.NewReader(require.Must(m.Keep())(t))), "no device knows", "an event of nobody")
 }
