@@ -50,32 +50,14 @@ rounds() {
 	esac
 }
 
-# emulate ISA FILE ARGS...: one run of qemu, which succeeds when the guest has ended by itself. A PC leaves
-# by its port with status 1; a partition and a board print ok last.
+# emulate ISA FILE ARGS...: one run of qemu as the self-test has it, which succeeds when the guest has ended by itself.
 emulate() {
-	isa=$1
-	file=$2
-	shift 2
-	case $isa in
-	x86_64)
-		status=0
-		timeout 120 qemu-system-x86_64 -machine pc -m 64 -cpu qemu64 -display none -serial null \
-			-device isa-debug-exit,iobase=0xf4 -no-reboot "$@" -kernel "$file" >/dev/null 2>&1 || status=$?
-		[ $status -eq 1 ]
-		;;
-	ppc64)
-		timeout 120 qemu-system-ppc64 -machine pseries,cap-hpt-max-page-size=16777216 -cpu power5+ -m 256 -display none \
-			-nodefaults -serial stdio -no-reboot "$@" -bios "$file" </dev/null >"$tmp/said" 2>/dev/null &&
-			[ "$(tail -n 1 "$tmp/said")" = ok ]
-		;;
-	arm)
-		QEMU_AUDIO_DRV=none timeout 120 qemu-system-arm -machine vexpress-a15,secure=off,virtualization=off -cpu cortex-a15 \
-			-m 256 -display none -nodefaults -serial stdio -no-reboot -semihosting-config enable=on,target=native \
-			-device loader,file="$file",addr=0x80000000,force-raw=on -device loader,addr=0x80004000,cpu-num=0 \
-			"$@" </dev/null >"$tmp/said" 2>/dev/null &&
-			[ "$(tail -n 1 "$tmp/said")" = ok ]
-		;;
+	case $1 in
+	x86_64) family=x86 ;;
+	*) family=$1 ;;
 	esac
+	shift
+	tmp=$tmp QEMU_AUDIO_DRV=none timeout 120 sh -c '. "$0"; boot "$@"' "workloads/bare/$family/run.sh" "$@" >/dev/null 2>&1
 }
 
 # qemu_ns ISA FILE ARGS...: host nanoseconds of one run.

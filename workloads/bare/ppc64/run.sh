@@ -17,7 +17,7 @@ binary() {
 boot() {
 	bin=$1
 	shift
-	qemu-system-ppc64 -machine pseries,accel=tcg,cap-hpt-max-page-size=16777216 -cpu power5+ -m 256 -display none \
+	qemu-system-ppc64 -machine pseries,cap-hpt-max-page-size=16777216 -cpu power5+ -m 256 -display none \
 		-nodefaults -serial stdio -no-reboot "$@" -bios "$bin" </dev/null | tee "$tmp/said"
 	[ "$(tail -n 1 "$tmp/said")" = ok ]
 }

@@ -17,7 +17,7 @@ boot() {
 	bin=$1
 	shift
 	status=0
-	qemu-system-x86_64 -machine pc,accel=tcg -m 64 -cpu qemu64 -display none -nodefaults -serial stdio \
+	qemu-system-x86_64 -machine pc -m 64 -cpu qemu64 -display none -nodefaults -serial stdio \
 		-device isa-debug-exit,iobase=0xf4 -no-reboot "$@" -kernel "$bin" || status=$?
 	[ $status -eq 1 ]
 }
