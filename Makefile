@@ -19,7 +19,7 @@ SCHEDULES ?= 400
 PAPER     ?= 20
 FAULTS    ?= 1000
 
-.PHONY: help quick check cluster notebook hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races protocols eras compare faults man paper release rows
+.PHONY: help quick check hosts cluster notebook hooks build vet fmt format staticcheck newcomer foreign tidy test race fuzz guest guest-fresh baselines clean-tree bench waits mutants races protocols eras compare faults man paper release rows
 .NOTPARALLEL:
 
 help: ## say what the targets do
@@ -30,7 +30,7 @@ quick: ## in two minutes: format, vet, staticcheck and short tests of what chang
 
 # The whole gate, cheap checks first. CI installs tools and kernels, and runs the same (.ci/run). The tests rebuild the
 # guest images: guest-fresh would do it again.
-GATE      := fmt tidy build vet staticcheck newcomer foreign cluster notebook test baselines race fuzz races paper clean-tree
+GATE      := fmt tidy build vet staticcheck newcomer hosts notebook test baselines race fuzz races paper clean-tree
 check: export KPROBESIM_LONG = 1
 check: ## the gate, as CI runs it: each of GATE in its order, with the time that it took; make -k goes on behind a failure
 	@failed=; for stage in $(GATE); do \
@@ -48,6 +48,10 @@ newcomer: ## the way of a new user: an experiment, a machine and a check of his 
 
 foreign: ## other hosts: compile for 32 bits, and compare the bytes of arm64 (needs qemu-user)
 	sh .ci/foreign
+
+hosts: ## foreign, and beside it cluster, which waits for most of its time
+	@log=$$(mktemp); $(MAKE) --no-print-directory cluster >"$$log" 2>&1 & cluster=$$!; failed=0; \
+	$(MAKE) --no-print-directory foreign || failed=1; wait $$cluster || failed=1; cat "$$log"; rm "$$log"; exit $$failed
 
 cluster: ## shards on a real Slurm of its own, with a node that dies (needs slurm-wlm, munge and root)
 	GO='$(GO)' sh .ci/cluster

@@ -65,6 +65,10 @@ func TestGateIsOneList(t *testing.T) {
 	makefile := read(t, "Makefile")
 	_, list, _ := strings.Cut(makefile, "\nGATE      := fmt")
 	list, _, _ = strings.Cut(list, "\n")
+	require.That(t, strings.Contains(list, " hosts "), "make check does not run hosts")
+	_, hosts, _ := strings.Cut(makefile, "\nhosts:")
+	hosts, _, _ = strings.Cut(hosts, "\n\n")
+	list += strings.ReplaceAll(hosts, "$(MAKE) --no-print-directory ", " ")
 	for _, name := range []string{"newcomer", "foreign", "fuzz", "cluster", "notebook"} {
 		require.That(t, strings.Contains(list, " "+name+" ") && strings.Contains(makefile, "sh .ci/"+name), "make check does not run .ci/%s", name)
 	}
