@@ -130,11 +130,13 @@ func TestPlansLeftOutDoTheSame(t *testing.T) {
 	variants, second := [][2]string{{"core-optimize", "breakpoint"}}, 1
 	first, most := 4, 10 // turns in which the first preemption is, and plans of each length that are looked at
 	if hosttools.Whole(t, "plans of scenarios with three CPUs", "plans of a scenario with two, and fewer") {
-		first, most = 8, 30
 		variants = append(variants, [][2]string{
 			{"core-overlap", "stop_machine"}, {"optimize", "preempt-breakpoint"}, {"optimize", "user-breakpoint"}, {"kretprobe", "breakpoint"},
 		}...)
 		second = 2
+		if hosttools.Night(t, "30 plans of each length", "10 of them") {
+			first, most = 8, 30
+		}
 	}
 	for _, name := range variants {
 		s := require.Must(Load(name[0]))(t)

@@ -71,12 +71,16 @@ func TestRebuild(t *testing.T) {
 func (im Image) isa() string  { return im.ISA }
 func (im Image) year() string { return im.ISA + im.Era }
 
-// someImages are all images where long tests are asked for, and elsewhere the last one of each sort: TestImagesFresh
-// holds the hash of its sources in every image.
+// someImages are all images at night, those that have each year and option where long tests are asked for, and elsewhere the last
+// one of each sort: TestImagesFresh holds the hash of its sources in every image.
 func someImages(t *testing.T, what string, sort func(Image) string) []Image {
 	t.Helper()
-	if hosttools.Whole(t, what, "one of each instruction set, or of each of its years, and the hash of its sources in every image") {
-		return List()
+	const instead = "and the hash of its sources in every image"
+	if hosttools.Whole(t, what, "one of each instruction set, or of each of its years, "+instead) {
+		if hosttools.Night(t, what, "one of each year and option of an instruction set, "+instead) {
+			return List()
+		}
+		return covering(List())
 	}
 	last := map[string]string{}
 	for _, im := range List() {
@@ -85,6 +89,53 @@ func someImages(t *testing.T, what string, sort func(Image) string) []Image {
 		}
 	}
 	return slices.DeleteFunc(List(), func(im Image) bool { return last[sort(im)] != im.Name })
+}
+
+// covering are images that have all years and options of their instruction sets: again and again the first that has most of those
+// that are missing.
+func covering(all []Image) (some []Image) {
+	had := map[string]bool{}
+	for {
+		best, most := Image{}, 0
+		for _, im := range all {
+			n := 0
+			for _, x := range im.marks() {
+				if !had[x] {
+					n++
+				}
+			}
+			if n > most {
+				best, most = im, n
+			}
+		}
+		if most == 0 {
+			return some
+		}
+		for _, x := range best.marks() {
+			had[x] = true
+		}
+		some = append(some, best)
+	}
+}
+
+// marks are the year of an image and its options, each with the instruction set.
+func (im Image) marks() []string {
+	marks := []string{im.year()}
+	for _, option := range strings.FieldsFunc(im.Options, func(c rune) bool { return c == '-' }) {
+		marks = append(marks, im.ISA+option)
+	}
+	return marks
+}
+
+// TestCovering leaves out of the images no year and no option.
+func TestCovering(t *testing.T) {
+	some := covering(List())
+	for _, im := range List() {
+		for _, x := range im.marks() {
+			require.That(t, slices.ContainsFunc(some, func(im Image) bool { return slices.Contains(im.marks(), x) }), "no image has the %s of %s", x, im.Name)
+		}
+	}
+	require.That(t, len(some) <= len(List())/2, "%d of %d images", len(some), len(List()))
 }
 
 func holdRebuild(t *testing.T, im Image) {

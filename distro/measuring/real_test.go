@@ -160,22 +160,6 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// TestRunsAtOnce runs a loop of one kernel in two goroutines. Under the race detector others take minutes, and have no other code.
-func TestRunsAtOnce(t *testing.T) {
-	hosttools.Kernels(t, "vmlinuz*", "measuring probes in two goroutines")
-	l, o, other := require.Must(booted()[0]())(t), measuring.Order{Workload: "getppid", Warm: 10, Calls: 20}, make(chan *measuring.Region)
-	go func() {
-		r, err := l.Run(o, nil)
-		if err != nil {
-			t.Error(err)
-		}
-		other <- r
-	}()
-	r, err := l.Run(o, nil)
-	again := <-other
-	require.That(t, err == nil && reflect.DeepEqual(r, again), "%v: %+v and %+v", err, r, again)
-}
-
 // memory keeps boots in memory.
 type memory struct{ files map[string][]byte }
 

@@ -159,6 +159,27 @@ func TestReadings(t *testing.T) {
 	require.Error(t, err, "the ring buffer ring has 100 bytes", "a ring buffer that is full")
 }
 
+// TestRunsAtOnce runs two machines of one lab in two goroutines. Under the race detector a packaged kernel would take minutes.
+func TestRunsAtOnce(t *testing.T) {
+	s := madeUp(t, prints("four", reset...))
+	c := distro.Config{Kernel: s.kernel, CPU: cpustest.Config(isa.ISA64()), Board: pc.Legacy{}, RAM: 32 << 20}
+	c.From = require.Must(distro.Snapshot(c, s.m))(t)
+	l, other := &Lab{config: c, program: s.program}, make(chan string)
+	run := func() string {
+		s, err := l.start()
+		if err != nil {
+			return err.Error()
+		}
+		defer s.free()
+		err = s.until(markers[0])
+		return fmt.Sprint(err, s.m.Console(), s.counters())
+	}
+	go func() { other <- run() }()
+	got := run()
+	require.Equal(t, <-other, got, "the other machine of the lab")
+	require.That(t, strings.Contains(got, "reset") && strings.Contains(got, "four"), "%s", got)
+}
+
 // kept keeps in memory what is remembered.
 type kept map[string][]byte
 

@@ -15,13 +15,14 @@ const (
 	LeftOut = "left out: "     // something can be installed
 	NotHere = "not possible: " // this host cannot do it
 	IsLong  = "long: "         // it proves little more than what is run
+	AtNight = "at night: "     // the same, and the gate has no time for it
 )
 
 // All is the variable of the environment whose value 1 makes a failure of what is left out for want of something that
 // can be installed. CI sets it.
 const All = "KPROBESIM_ALL"
 
-// LongRuns is the variable of the environment whose value 1 asks for long tests. `make check` sets it.
+// LongRuns is the variable of the environment whose value 1 asks for long tests, as `make check` does, and 2 for tests of the night.
 const LongRuns = "KPROBESIM_LONG"
 
 // Missing leaves out a test because something is not installed, or not unpacked where the test looks for it.
@@ -64,10 +65,27 @@ func Long(tb testing.TB, what, instead string) {
 // test leaves out, and what it runs instead.
 func Whole(tb testing.TB, what, instead string) bool {
 	tb.Helper()
-	if os.Getenv(LongRuns) == "1" && !testing.Short() {
+	if Longer() && !testing.Short() {
 		return true
 	}
 	tb.Log(IsLong + oneLine(what+"; "+instead))
+	return false
+}
+
+// Longer reports whether long tests are asked for, or tests of the night, which are long too.
+func Longer() bool {
+	n := os.Getenv(LongRuns)
+	return n == "1" || n == "2"
+}
+
+// Night reports whether a long test runs all of its cases, because tests of the night are asked for. Where it does not, it says
+// what the test leaves out, and what it runs instead.
+func Night(tb testing.TB, what, instead string) bool {
+	tb.Helper()
+	if os.Getenv(LongRuns) == "2" && !testing.Short() {
+		return true
+	}
+	tb.Log(AtNight + oneLine(what+"; "+instead))
 	return false
 }
 

@@ -68,12 +68,24 @@ func (s *skipped) Log(why ...any) { s.why = fmt.Sprint(why...) }
 
 // Long tests are asked for by the environment alone, and without -short.
 func TestLong(t *testing.T) {
-	for value, runs := range map[string]bool{"1": !testing.Short(), "0": false, "": false} {
+	for value, runs := range map[string]bool{"1": !testing.Short(), "2": !testing.Short(), "0": false, "": false} {
 		t.Setenv(LongRuns, value)
 		s := &skipped{}
 		Long(s, "a test", "a shorter\none")
 		if want := IsLong + "a test; a shorter one"; s.left == runs || runs && s.why != "" || !runs && s.why != want {
 			t.Errorf("%s=%q: left out is %v, %q, want %q where it does not run", LongRuns, value, s.left, s.why, want)
+		}
+	}
+}
+
+// TestNight leaves cases to the night, and names them, unless its tests are asked for.
+func TestNight(t *testing.T) {
+	for value, runs := range map[string]bool{"2": !testing.Short(), "1": false, "": false} {
+		t.Setenv(LongRuns, value)
+		s := &skipped{}
+		got := Night(s, "all of them", "some")
+		if want := AtNight + "all of them; some"; got != runs || s.left || runs && s.why != "" || !runs && s.why != want {
+			t.Errorf("%s=%q: runs is %v, %q, want %q where it does not run", LongRuns, value, got, s.why, want)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestRaceDetectorSeesGoroutines(t *testing.T) {
 }
 
 // quicker are packages with runners of several workers whose tests take minutes under the detector. Their points run side by side
-// elsewhere: our kernels in experiments and experiments/reports, packaged ones in distro/measuring.
+// elsewhere: our kernels in experiments and experiments/reports, machines of one lab in distro/measuring.
 var quicker = []string{"experiments/kinds"}
 
 // having returns the folders with a function of a name.

@@ -53,7 +53,6 @@ var allowed = map[string]struct{ words, reason string }{
 	"cmd/kprobesim/stages_a32_test.go":   {"ldrex mrc msr", "reads the traces of ARM guests"},
 	"cmd/kprobesim/stages_power_test.go": {"isync ldarx lwarx lwsync mfcr mfmsr mfspr mtcrf mtmsrd mtspr rfid", "reads the traces of ppc64 guests"},
 	"cmd/kprobesim/stages_test.go":       {"dr6 int3 iret popf pushf rdmsr swapgs", "reads the traces of x86 guests"},
-	"experiments/compare-qemu.sh":        {"0xf4", "a port of qemu"},
 	"experiments/kinds/guest_test.go":    {"0x0f 0xcc 0xeb 0xf4 0xfa int3 lidt", "code of a hostile x86 guest"},
 	"experiments/kinds/userloop_test.go": {"iret swapgs sysret", "reads the trace of an x86 guest"},
 	"experiments/needed_test.go":         {"popf popfq pushf", "names of loops and keys of a machine description"},

@@ -84,7 +84,7 @@ func (r *report) arguments(args []string) ([]string, error) {
 
 // packages are all whose tests are run where none is named.
 func (r *report) packages() ([]string, error) {
-	if os.Getenv(hosttools.LongRuns) == "1" {
+	if hosttools.Longer() {
 		return []string{"./..."}, nil
 	}
 	r.leave(hosttools.IsLong, "tests of the source text; make quick runs them")

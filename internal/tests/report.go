@@ -106,7 +106,7 @@ func (r *report) unended(pkg string) {
 }
 
 // logged is a line of a test's log, with where it was logged.
-var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (` + hosttools.LeftOut + `|` + hosttools.NotHere + `|` + hosttools.IsLong + `)(.*)\n`)
+var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (` + hosttools.LeftOut + `|` + hosttools.NotHere + `|` + hosttools.IsLong + `|` + hosttools.AtNight + `)(.*)\n`)
 
 // note counts what a line says was left out.
 func (r *report) note(line string) {
@@ -128,6 +128,7 @@ var headings = []struct{ word, text string }{
 	{hosttools.LeftOut, "left out, because something is not installed:"},
 	{hosttools.NotHere, "left out, because this host cannot do it:"},
 	{hosttools.IsLong, "left out, because it takes long; " + hosttools.LongRuns + "=1 runs it:"},
+	{hosttools.AtNight, "left to the night; " + hosttools.LongRuns + "=2 runs it:"},
 }
 
 // summary prints the longest tests, what was left out, and how often where that is more than once.
