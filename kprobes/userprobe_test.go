@@ -397,3 +397,24 @@ func TestTallyOfUsers(t *testing.T) {
 	})
 	require.That(t, missed > 0, "no hit was missed")
 }
+
+// TestStoredBreakpointIsShown brings a page in while another task stores a breakpoint there: fetches must see it before the page is
+// mapped by the first of the two.
+func TestStoredBreakpointIsShown(t *testing.T) { eachKernel(t, holdStoredBreakpointIsShown) }
+
+func holdStoredBreakpointIsShown(t *testing.T, image string) {
+	g := newGuest(t, image, boosting())
+	const inode, offset, at = 5, 0x40, 0x1040
+	s := &userSite{inode: inode, offset: offset}
+	g.k.userSites = append(g.k.userSites, s)
+	for _, x := range []struct {
+		inserting int
+		offset    uint64
+		shown     bool
+	}{{0, offset, false}, {1, offset, true}, {2, offset, true}, {1, offset + 4, false}} {
+		s.inserting, g.flushed = x.inserting, nil
+		require.NoError(t, g.k.showInserted(g, inode, x.offset, at))
+		shown := len(g.flushed) == 1 && g.flushed[0] == Span{at, at + uint64(len(g.k.arch.Breakpoint))}
+		require.That(t, shown == (x.shown && g.k.arch.Flush != ""), "%d insertions on their way, offset %#x: flushed %x", x.inserting, x.offset, g.flushed)
+	}
+}

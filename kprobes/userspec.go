@@ -233,12 +233,27 @@ func (k *Kprobes) pageCame(c Caller, page, vma, address uint64) error {
 		switch {
 		case err == nil:
 			k.m.Store(k.users.reinserted, k.l.list, k.m.Load(k.users.reinserted, k.l.list)+1)
-		case !errors.Is(err, EEXIST) && !errors.Is(err, ENODATA):
+		case errors.Is(err, EEXIST):
+			if err := k.showInserted(c, file, offset, k.m.Load(page, k.users.address)+offset-from); err != nil {
+				return err
+			}
+		case !errors.Is(err, ENODATA):
 			return err
 		}
 	}
 	k.smp.Heard(page)
 	return k.m.take()
+}
+
+// showInserted makes a breakpoint visible to fetches that another task has stored and may not have made visible yet: the page is
+// mapped behind this.
+func (k *Kprobes) showInserted(c Caller, inode, offset, at uint64) error {
+	s := k.userSite(inode, offset)
+	if k.arch.Flush == "" || s == nil || s.inserting == 0 {
+		return nil
+	}
+	_, err := c.InvokeSym(k.arch.Flush, at, at+uint64(len(k.arch.Breakpoint)))
+	return err
 }
 
 // watchList returns where each entry of the guest's list is, and what it is at that moment.
