@@ -58,7 +58,7 @@ Exit code 3 says that the probe takes more of each CPU than --limit allows.
 	f := c.Flags()
 	f.StringVar(&o.explain.boot.kernel, "kernel", "", "the kernel: a vmlinuz, or a vmlinux (ELF)")
 	f.StringVar(&o.explain.boot.machine, "machine", "xeon-e5410", "machine description")
-	probes := f.StringArray("probe", nil, "what is attached, as KIND:TARGET: "+strings.Join(whatif.Kinds(), ", "))
+	probes := f.StringArray("probe", nil, "what is attached, as `KIND:TARGET`: "+strings.Join(whatif.Kinds(), ", "))
 	f.StringVar(&o.program, "program", attaching.Count, "what the program does: "+strings.Join([]string{attaching.Empty, attaching.Count, attaching.Ringbuf}, ", "))
 	rate := f.String("rate", "", "events a second on all CPUs together, such as 200k or 1.5M")
 	f.IntVar(&o.cpus, "cpus", 1, "CPUs that the events are spread over")

@@ -30,6 +30,8 @@ func events(t *testing.T) *bufio.Reader {
 		{"skip", "a", "TestQemu", "", 0},
 		{"output", "a", "TestTwo", "    q_test.go:9: left out: comparing; qemu is not installed\n", 0},
 		{"output", "a", "TestTwo", "        of_test.go:9: not possible: debug registers; no ptrace\n", 0},
+		{"output", "a", "TestTwo", "    of_test.go:8: long: all kernels; one of them\n", 0},
+		{"output", "a", "TestTwo", "    of_test.go:7: at night: all images; each year\n", 0},
 		{"output", "a", "TestTwo", "prints left out: this, which is no log\n", 0},
 		{"pass", "a", "TestTwo/long", "", 60},
 		{"pass", "a", "TestTwo", "", 61.4},
@@ -80,6 +82,10 @@ left out, because something is not installed:
   comparing; qemu is not installed (2 times)
 left out, because this host cannot do it:
   debug registers; no ptrace
+left out, because it takes long; KPROBESIM_LONG=1 runs it:
+  all kernels; one of them
+left to the night; KPROBESIM_LONG=2 runs it:
+  all images; each year
 `
 	require.That(t, out.String() == want, "it prints\n%s\nwant\n%s", out.String(), want)
 }
